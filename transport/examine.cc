@@ -37,7 +37,7 @@ void check_tcp_configured(const config::Config& config, const diagnosis::Host& h
     return;
   }
   if (config.transport == "socket") {
-    findings.error(Id::tcp_not_configured, "configuration", tcp::no_rails(config, host.addresses).message,
+    findings.error(Id::tcp_not_configured, "configuration", rails::no_rails(config, host.addresses).message,
                    "NCCL_SOCKET_IFNAME: an interface of this host, or none");
     return;
   }
@@ -90,7 +90,7 @@ Findings examine_with(const config::Config& config, const diagnosis::Host& host,
   }
   check_tcp_configured(config, host, rdma.usable, findings);
   if (takes_tcp) {
-    findings.append(tcp::examine(config, host).findings);
+    findings.append(rails::examine(config, host).findings);
   }
   if (!rdma_first) {
     findings.append(rdma.findings);
@@ -101,11 +101,11 @@ Findings examine_with(const config::Config& config, const diagnosis::Host& host,
   return findings;
 }
 
-std::string rails_of_process(const config::Config& config) { return tcp::rails_of_process(config); }
+std::string rails_of_process(const config::Config& config) { return rails::rails_of_process(config); }
 
 std::vector<diagnosis::RailNetwork> rail_networks(const config::Config& config, const Transport& transport) {
   if (transport.name() == "tcp") {
-    return tcp::rail_networks(config.tcp);
+    return rails::rail_networks(config.tcp);
   }
   std::vector<diagnosis::RailNetwork> networks;
   for (const Device* device : transport.devices()) {
@@ -118,7 +118,7 @@ std::vector<std::pair<std::size_t, std::size_t>> meeting_rails(
     const std::string& network, std::span<const diagnosis::RailNetwork> ours,
     std::span<const diagnosis::RailNetwork> theirs) {
   if (network == "tcp") {
-    return tcp::meeting_rails(ours, theirs);
+    return rails::meeting_rails(ours, theirs);
   }
   std::vector<std::pair<std::size_t, std::size_t>> meeting;
   for (std::size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {
@@ -129,9 +129,9 @@ std::vector<std::pair<std::size_t, std::size_t>> meeting_rails(
 
 Status await_rails(const config::Config& config, const diagnosis::Host& host) {
   constexpr auto kLookAgain = std::chrono::milliseconds(100);
-  const Instant until = monotonic_now() + tcp::kLeaseWait;
+  const Instant until = monotonic_now() + rails::kLeaseWait;
   for (;;) {
-    const std::optional<std::string> taken = tcp::why_rails_are_taken(config, host);
+    const std::optional<std::string> taken = rails::why_rails_are_taken(config, host);
     if (!taken) {
       return {};
     }
@@ -142,6 +142,6 @@ Status await_rails(const config::Config& config, const diagnosis::Host& host) {
   }
 }
 
-bool says_unreachable(std::string_view error) { return tcp::says_unreachable(error); }
+bool says_unreachable(std::string_view error) { return rails::says_unreachable(error); }
 
 }  // namespace tfabric::transport

@@ -31,14 +31,14 @@ bool prefers_tcp(const config::Config& config) {
 config::Config with_rails_of(config::Config config, std::span<const host::Interface> interfaces,
                              std::span<const host::LocalAddress> addresses) {
   if (config.transport == "socket") {
-    config.tcp.rails = tcp::kernel_rails(config.rdma, addresses);
+    config.tcp.rails = rails::kernel_rails(config.rdma, addresses);
   }
   for (config::Rail& rail : config.tcp.rails) {
     if (config::is_kernel_interface(rail)) {
       rail.device = host::real_name(interfaces, rail.device);
     }
   }
-  tcp::address_kernel_rails(config, addresses);
+  rails::address_kernel_rails(config, addresses);
   return config;
 }
 
@@ -55,13 +55,13 @@ Result<std::unique_ptr<Transport>> open(const config::Config& given) {
     TF_WARN("NET/tfabric: {}", config.rehearsal);
   }
   if (prefers_tcp(config)) {
-    return tcp::open_transport(config);
+    return device::open_transport(config);
   }
   auto rdma = rdma::open_transport(config);
   if (rdma || config.transport == "rdma") {
     return rdma;
   }
-  const auto tcp = tcp::open_transport(config);
+  const auto tcp = device::open_transport(config);
   return Error{Errc::unusable, fmt::format("RDMA: {}; TCP: {}", rdma.error().message, tcp.error().message)};
 }
 

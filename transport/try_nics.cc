@@ -53,7 +53,8 @@ bool has_nics(const config::Config& config) {
 
 std::string user_of_nics(const config::Config& config, const diagnosis::Host& host) {
   for (const config::Rail& rail : config.tcp.rails) {
-    const auto holder = config::is_nic(rail) ? tcp::holder_of(host, config.lock_folder, rail) : std::nullopt;
+    const auto holder =
+        config::is_nic(rail) ? rails::holder_of(host, config.lock_folder, rail) : std::nullopt;
     if (holder) {
       return fmt::format("{} has rail {}", host::describe_process(*holder), rail.name);
     }

@@ -100,14 +100,14 @@ struct End {
               const Settings& settings) {
     const link::Options defaults;
     link::Tcp* const engines[] = {&tcp};
-    auto rails = tcp::open_rail({.name = address,
-                                 .kind = kind,
-                                 .device = device,
-                                 .role = role,
-                                 .addresses = {address + "/24"},
-                                 .mtu = settings.mtu,
-                                 .tso = settings.tso},
-                                engines, link::PortMap(defaults.first_port, defaults.ports, 1, tcp.port()));
+    auto rails = rails::open_rail({.name = address,
+                                   .kind = kind,
+                                   .device = device,
+                                   .role = role,
+                                   .addresses = {address + "/24"},
+                                   .mtu = settings.mtu,
+                                   .tso = settings.tso},
+                                  engines, link::PortMap(defaults.first_port, defaults.ports, 1, tcp.port()));
     if (!rails) return rails.error();
     rail = std::move(rails->front());
     engine.lock().lock();
@@ -117,7 +117,7 @@ struct End {
   std::string address;
   engine::Engine engine;
   link::Tcp& tcp = link::add_tcp(engine, {});
-  std::unique_ptr<tcp::Rail> rail;
+  std::unique_ptr<rails::Rail> rail;
 };
 
 struct Pair {

@@ -27,8 +27,9 @@
 #include "transport/stripe/burial.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
-using namespace tfabric::tcp::test;
+using namespace tfabric::comm;
+using namespace tfabric::session;
+using namespace tfabric::comm::test;
 using namespace std::chrono_literals;
 using lane::RecordType;
 

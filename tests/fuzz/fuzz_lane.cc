@@ -26,18 +26,18 @@ namespace {
 
 constexpr std::size_t kFlows = 2;
 
-constexpr tcp::Token kToken{std::byte{7}};
+constexpr session::Token kToken{std::byte{7}};
 
 // The handshake's records, as both ends read them.
-struct Controls final : ControlSink, tcp::LaneOpening::Opener {
+struct Controls final : ControlSink, session::LaneOpening::Opener {
   Status on_control(const RecordHeader& header, std::span<const std::byte> body) override {
     TFABRIC_REQUIRE(body.size() == header.length && body.size() <= kMaxControlBytes);
-    if (const auto hello = tcp::decode_hello(body)) {
-      tcp::HelloBytes bytes{};
+    if (const auto hello = session::decode_hello(body)) {
+      session::HelloBytes bytes{};
       std::copy(body.begin(), body.end(), bytes.begin());
       // Nothing that is not signed is taken for the listener's, or the connector's.
-      TFABRIC_REQUIRE(!tcp::is_signed(bytes, kToken));
-      const auto again = tcp::decode_hello(tcp::encode(*hello));
+      TFABRIC_REQUIRE(!session::is_signed(bytes, kToken));
+      const auto again = session::decode_hello(session::encode(*hello));
       TFABRIC_REQUIRE(again && again->comm == hello->comm && again->nonce == hello->nonce);
     }
     if (const auto serial = decode_serial(body)) {
@@ -49,13 +49,13 @@ struct Controls final : ControlSink, tcp::LaneOpening::Opener {
     TFABRIC_REQUIRE(!opening_.on_control(header, body));
     return {};
   }
-  Status on_welcome(stripe::LaneId, const tcp::Welcome&, const tcp::Tag&) override {
+  Status on_welcome(stripe::LaneId, const session::Welcome&, const session::Tag&) override {
     TFABRIC_REQUIRE(!"a welcome is signed with a token that the input does not have");
     return {};
   }
 
  private:
-  tcp::LaneOpening opening_{*this, {0}, tcp::Hello{.token = kToken, .serial = {1}}};
+  session::LaneOpening opening_{*this, {0}, session::Hello{.token = kToken, .serial = {1}}};
 };
 
 struct Group {
@@ -175,13 +175,14 @@ void try_handle(const std::uint8_t* data, std::size_t size) {
   // With a right seal the rest is read, too.
   for (const bool sealed : {false, true}) {
     if (sealed) {
-      transport::seal_handle({.kind = transport::HandleKind::tcp, .version = tcp::kProtocolVersion}, given);
+      transport::seal_handle({.kind = transport::HandleKind::tcp, .version = session::kProtocolVersion},
+                             given);
     }
-    if (const auto handle = tcp::read_handle(given)) {
-      TFABRIC_REQUIRE(!handle->endpoints.empty() && handle->endpoints.size() <= tcp::kMaxHandleAddresses);
+    if (const auto handle = session::read_handle(given)) {
+      TFABRIC_REQUIRE(!handle->endpoints.empty() && handle->endpoints.size() <= session::kMaxHandleAddresses);
       TFABRIC_REQUIRE(handle->max_recvs >= 1 && handle->max_recvs <= transport::kMaxGroupedReceives);
-      tcp::write_handle(*handle, written);
-      TFABRIC_REQUIRE(tcp::read_handle(written)->endpoints == handle->endpoints);
+      session::write_handle(*handle, written);
+      TFABRIC_REQUIRE(session::read_handle(written)->endpoints == handle->endpoints);
     }
   }
 }

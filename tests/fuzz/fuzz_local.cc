@@ -21,9 +21,9 @@ constexpr std::uint64_t kSize = 4096;
 
 void try_message(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  const auto message = tcp::decode_local_message(bytes);
-  if (message && message->version == tcp::kLocalVersion) {
-    TFABRIC_REQUIRE(std::ranges::equal(tcp::encode(*message), bytes));
+  const auto message = rails::decode_local_message(bytes);
+  if (message && message->version == rails::kLocalVersion) {
+    TFABRIC_REQUIRE(std::ranges::equal(rails::encode(*message), bytes));
   }
 }
 
@@ -87,7 +87,7 @@ void try_ring(fuzz::Input& input, test::MirroredMemory& memory) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static test::MirroredMemory memory(kSize);  // made once: each input begins with zeros
-  try_message(data, std::min(size, tcp::kLocalMessageBytes));
+  try_message(data, std::min(size, rails::kLocalMessageBytes));
   std::memset(memory.bytes(), 0, kSize);
   memory.counters().written = 0;
   memory.counters().read = 0;

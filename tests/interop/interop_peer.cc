@@ -136,7 +136,7 @@ void turn(const Engines& engines, ScriptedFlow& flow, const Arguments& arguments
   }
 }
 
-Status connect(engine::Engine& engine, tcp::Rail& rail, ScriptedFlow& flow, const Arguments& arguments) {
+Status connect(engine::Engine& engine, rails::Rail& rail, ScriptedFlow& flow, const Arguments& arguments) {
   const engine::Guard guard(engine.lock());
   const auto peer = net::parse_ip(arguments.connect_to);
   if (!peer) {
@@ -167,7 +167,7 @@ int run(const Arguments& arguments) {
     all.push_back(&made->tcp);
   }
   engine::Engine& engine = engines.front()->engine;
-  auto opened = tcp::open_rail(arguments.rail, all, ports);
+  auto opened = rails::open_rail(arguments.rail, all, ports);
   if (!opened) {
     return complain(opened.error().message);
   }

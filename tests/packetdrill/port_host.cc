@@ -80,8 +80,8 @@ Status PortHost::open_wire(const net::IpAddress& address) {
                           .mtu = kMtu};
   link::Tcp* const tcp = &tcp_;
   const link::Options defaults;
-  auto rails =
-      tcp::open_rail(rail, {&tcp, 1}, link::PortMap(defaults.first_port, defaults.ports, 1, kListeningPort));
+  auto rails = rails::open_rail(rail, {&tcp, 1},
+                                link::PortMap(defaults.first_port, defaults.ports, 1, kListeningPort));
   if (!rails) {
     return rails.error();
   }

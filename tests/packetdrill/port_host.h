@@ -46,7 +46,7 @@ class PortHost final : public Host, private engine::Acceptor, private engine::Fl
   engine::Engine engine_;
   link::Tcp& tcp_;
   std::unique_ptr<WireEnd> wire_;
-  std::unique_ptr<tcp::Rail> rail_;
+  std::unique_ptr<rails::Rail> rail_;
   link::Link* link_ = nullptr;
   std::vector<link::TcpFlow*> flows_;  // by the socket's number; null: it has none
   bool event_ = false;

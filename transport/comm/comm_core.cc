@@ -9,7 +9,7 @@
 #include "transport/comm/wait_facts.h"
 #include "transport/lane/flow_failure.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 using lane::Lane;
 
@@ -100,7 +100,7 @@ void CommCore::on_lost(Lane& lane) {
 // a firewall; a standby is no proof, and the witness knows better.
 bool CommCore::shows_end_of_process(const Lane& lane, const lane::Loss& loss) const {
   return loss.refused && lane.traits().refusal_means_gone && in_use() && !lanes_.any_carries() &&
-         !stands_by(lane) && !PeerProcesses::vouches(*this);
+         !stands_by(lane) && !session::PeerProcesses::vouches(*this);
 }
 
 // What is in the network on this lane will not arrive: the lane is given up if there is a way around.
@@ -137,7 +137,7 @@ void CommCore::begin_outage(Error why, Instant since, std::optional<Duration> pa
 }
 
 std::optional<Error> CommCore::outage_over(Instant now) {
-  auto over = outage_.over(now, context_.engine.paused(), PeerProcesses::view(*this));
+  auto over = outage_.over(now, context_.engine.paused(), session::PeerProcesses::view(*this));
   if (!over) {
     return std::nullopt;
   }
@@ -166,7 +166,7 @@ void CommCore::on_process_ended(const std::string& who) {
   }
 }
 
-ProcessUser::LaneAnswer CommCore::ask_lanes(std::uint32_t doubt) {
+session::ProcessUser::LaneAnswer CommCore::ask_lanes(std::uint32_t doubt) {
   LaneAnswer answer;
   for (const auto& lane : lanes_) {
     if (lane->carries() && !failed()) {
@@ -295,7 +295,7 @@ void CommCore::on_note(const lane::RecordHeader& header, std::span<const std::by
   if (context_.peers.report == nullptr) {
     return;
   }
-  CommWatch& watch = context_.peers.report->watch();
+  watchdog::CommWatch& watch = context_.peers.report->watch();
   const Instant now = context_.engine.last_turn();
   if (header.type == lane::RecordType::question) {
     watch.on_question(*this, body, now);
@@ -359,4 +359,4 @@ Status CommCore::deregister_region(transport::MemoryRegion* region) {
   return {};
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

@@ -27,7 +27,7 @@
 #include "transport/stripe/message.h"
 #include "transport/transport.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 // A registration on a comm.
 struct Region final : transport::MemoryRegion {
@@ -45,8 +45,8 @@ class CommCore : public lane::LaneEvents,
                  public engine::Submitter,
                  public engine::Tended,
                  public lane::ControlSink,
-                 public ProcessUser,
-                 public ShownComm,
+                 public session::ProcessUser,
+                 public report::ShownComm,
                  private Suspicion::User {
  public:
   CommCore(const CommCore&) = delete;
@@ -112,7 +112,7 @@ class CommCore : public lane::LaneEvents,
   void abort_lanes(std::string_view reason = {}) TF_IN_TURN;
   // Looks at the suspects. Call it in on_time().
   void judge_suspects(Instant now) TF_IN_TURN {
-    suspicion_.judge(now, PeerProcesses::view(*this) == witness::View::stopped);
+    suspicion_.judge(now, session::PeerProcesses::view(*this) == witness::View::stopped);
   }
 
   // Returns true if the lane is one of a class that carries only when another one is lost.
@@ -181,4 +181,4 @@ class CommCore : public lane::LaneEvents,
   bool peer_closed_ = false;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

@@ -11,7 +11,7 @@
 #include "transport/session/comm_table.h"
 #include "transport/session/peer_processes.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 struct CommOptions {
   std::uint32_t flows = 1;  // of a comm, for each rail of its device; 0: found by measuring
@@ -26,10 +26,10 @@ struct CommOptions {
 
 // What the comms of one engine share about their peers.
 struct Peers {
-  CommTable comms;
-  PathBook paths;
-  PeerProcesses processes;
-  EngineReport* report = nullptr;  // null: nothing is shown
+  session::CommTable comms;
+  flows::PathBook paths;
+  session::PeerProcesses processes;
+  report::EngineReport* report = nullptr;  // null: nothing is shown
 };
 
 struct Context {
@@ -40,4 +40,4 @@ struct Context {
   Peers& peers;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

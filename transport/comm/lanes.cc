@@ -1,6 +1,6 @@
 #include "transport/comm/lanes.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 lane::Lane* Lanes::find(stripe::LaneSerial serial) const {
   const auto found = std::find_if(all_.begin(), all_.end(), [&](const auto& lane) TF_IN_TURN {
@@ -50,4 +50,4 @@ void Lanes::abort(std::string_view reason) const {
   }
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

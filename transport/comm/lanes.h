@@ -10,7 +10,7 @@
 #include "transport/engine/turn.h"
 #include "transport/lane/lane.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 class Lanes {
  public:
@@ -55,4 +55,4 @@ class Lanes {
   std::vector<std::unique_ptr<lane::Lane>> all_;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

@@ -1,10 +1,10 @@
 #include "transport/comm/listener.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 // --- Pending
 
-Status Pending::take_lane(std::unique_ptr<lane::Lane>& lane, const Hello& hello) {
+Status Pending::take_lane(std::unique_ptr<lane::Lane>& lane, const session::Hello& hello) {
   if (!made_.insert(hello.comm).second) {
     return Error{Errc::remote, "its comm has been closed"};
   }
@@ -37,7 +37,7 @@ void Pending::abandon() {
 
 // --- Listener
 
-Listener::Listener(const Context& context, Acceptor& acceptor, const Token& token)
+Listener::Listener(const Context& context, session::Acceptor& acceptor, const session::Token& token)
     : context_(context), acceptor_(&acceptor), token_(token), pending_(std::make_unique<Pending>(context)) {
   const engine::Guard guard(context_.engine.lock());
   acceptor_->add_listener(token_, *pending_);
@@ -64,4 +64,4 @@ Result<std::unique_ptr<transport::RecvComm>> Listener::accept() {
   return std::unique_ptr<transport::RecvComm>(pending_->take());
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

@@ -12,15 +12,15 @@
 #include "transport/engine/turn.h"
 #include "transport/session/acceptor.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 // The comms that peers are opening to one listener.
-class Pending final : public LaneSink {
+class Pending final : public session::LaneSink {
  public:
   explicit Pending(const Context& context) : context_(context) {}
 
   // Makes a comm of the first lane to arrive; the others join it.
-  Status take_lane(std::unique_ptr<lane::Lane>& lane, const Hello& hello) override TF_IN_TURN;
+  Status take_lane(std::unique_ptr<lane::Lane>& lane, const session::Hello& hello) override TF_IN_TURN;
   // From any thread.
   [[nodiscard]] bool has_ready() const { return ready_count_.load(std::memory_order_acquire) > 0; }
   // Returns a comm that has a lane; null if there is none.
@@ -38,7 +38,7 @@ class Pending final : public LaneSink {
 
 class Listener final : public transport::Listener {
  public:
-  Listener(const Context& context, Acceptor& acceptor, const Token& token);
+  Listener(const Context& context, session::Acceptor& acceptor, const session::Token& token);
   // Comms that were opened and not accepted are reset: their connectors see an error.
   ~Listener() override;
 
@@ -46,9 +46,9 @@ class Listener final : public transport::Listener {
 
  private:
   Context context_;
-  Acceptor* acceptor_;
-  Token token_;
+  session::Acceptor* acceptor_;
+  session::Token token_;
   std::unique_ptr<Pending> pending_;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

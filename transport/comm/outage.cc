@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 bool Outage::begin(Error why, Instant since, Duration paused, std::optional<Duration> patience) {
   const bool begins = !now_;
@@ -43,4 +43,4 @@ std::optional<Outage::End> Outage::over(Instant now, Duration paused, witness::V
   return End{.why = now_->why, .passed = passed, .stopped = stopped, .process = process};
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

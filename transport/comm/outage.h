@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "transport/witness/witness.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 class Outage {
  public:
@@ -50,4 +50,4 @@ class Outage {
   std::optional<Spell> now_;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

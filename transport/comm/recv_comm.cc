@@ -8,7 +8,7 @@
 #include "base/wire_codec.h"
 #include "transport/lane/flow_failure.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 using lane::Lane;
 
@@ -26,7 +26,7 @@ RecvComm::~RecvComm() {
   poke();  // the process may end at any time, and the peer should be told of the end before
 }
 
-Status RecvComm::take_lane(std::unique_ptr<Lane>& lane, const Hello& hello) {
+Status RecvComm::take_lane(std::unique_ptr<Lane>& lane, const session::Hello& hello) {
   if (has_ended()) {
     return Error{Errc::remote, "the comm that it would join has ended"};
   }
@@ -34,7 +34,7 @@ Status RecvComm::take_lane(std::unique_ptr<Lane>& lane, const Hello& hello) {
     return Error{Errc::internal, fmt::format("its comm has or had a connection {}", hello.serial.value)};
   }
   const std::size_t used = lanes_.open();
-  if (used >= kMaxLanes) {
+  if (used >= session::kMaxLanes) {
     return Error{Errc::internal, fmt::format("the comm that it would join has {} connections", used)};
   }
   lane->attach(*this, *this, &inbox_);
@@ -49,9 +49,9 @@ Status RecvComm::take_lane(std::unique_ptr<Lane>& lane, const Hello& hello) {
   return {};
 }
 
-void RecvComm::admit(const Hello& first) {
+void RecvComm::admit(const session::Hello& first) {
   if (context_.peers.comms.add(first.token, first.comm, *this)) {
-    key_ = CommTable::Key{token_id(first.token), first.comm};
+    key_ = session::CommTable::Key{session::token_id(first.token), first.comm};
   }
 }
 
@@ -300,4 +300,4 @@ void RecvComm::fail_requests() {
   on_submitted();
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

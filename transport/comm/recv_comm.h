@@ -10,9 +10,9 @@
 #include "transport/stripe/burial.h"
 #include "transport/stripe/inbox.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
-class RecvComm final : public transport::RecvComm, public CommCore, public LaneSink {
+class RecvComm final : public transport::RecvComm, public CommCore, public session::LaneSink {
  public:
   explicit RecvComm(const Context& context);
   ~RecvComm() override;
@@ -31,10 +31,10 @@ class RecvComm final : public transport::RecvComm, public CommCore, public LaneS
   Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
 
   // --- engine's side
-  Status take_lane(std::unique_ptr<lane::Lane>& lane, const Hello& hello) override TF_IN_TURN;
+  Status take_lane(std::unique_ptr<lane::Lane>& lane, const session::Hello& hello) override TF_IN_TURN;
   [[nodiscard]] bool has_ended() const override TF_IN_TURN { return failed() || ended_; }
   // Lets lanes join the comm from now on whose hellos name the same comm.
-  void admit(const Hello& first) TF_IN_TURN;
+  void admit(const session::Hello& first) TF_IN_TURN;
   void fail_from_outside(Error error) TF_IN_TURN { fail(std::move(error)); }
 
  private:
@@ -83,8 +83,8 @@ class RecvComm final : public transport::RecvComm, public CommCore, public LaneS
   bool large_ = false;  // a receive that it does not know of may be for a message that waits for that
   // The announcements of groups that are not complete: the sender may not have them. By group.
   std::map<std::uint32_t, std::vector<std::byte>> announcements_;
-  std::optional<Error> ended_;         // nothing more arrives, and this is why
-  std::optional<CommTable::Key> key_;  // in the table of comms that lanes may join
+  std::optional<Error> ended_;                  // nothing more arrives, and this is why
+  std::optional<session::CommTable::Key> key_;  // in the table of comms that lanes may join
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

@@ -5,7 +5,7 @@
 
 #include "transport/comm/recv_comm.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 using lane::Lane;
 
@@ -127,4 +127,4 @@ void RecvComm::on_time(Instant now) {
   }
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 using State = stripe::Completion::State;
 
@@ -71,4 +71,4 @@ Result<bool> Request::test(int* sizes) {
   return true;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

@@ -18,7 +18,7 @@
 #include "transport/stripe/message.h"
 #include "transport/transport.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 // Set once by the engine's side, read by the user's.
 class Failure {
@@ -102,4 +102,4 @@ class Requests {
   SpscRing<Request*, transport::kMaxRequests> posted_;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

@@ -9,12 +9,12 @@
 #include "base/wire_codec.h"
 #include "transport/lane/flow_failure.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 using lane::Lane;
-using LaneState = SendFlows::State;
+using LaneState = flows::SendFlows::State;
 
-SendComm::SendComm(const Context& context, const Hello& hello, std::uint8_t max_recvs,
+SendComm::SendComm(const Context& context, const session::Hello& hello, std::uint8_t max_recvs,
                    std::vector<SendRoute> routes)
     : CommCore(context, /*sends=*/true),
       announced_(max_recvs > 1 ? std::make_unique<AnnouncedRing>() : nullptr),
@@ -49,16 +49,16 @@ bool SendComm::open_lane(stripe::RouteId route) {
   if (opened == nullptr) {
     return false;
   }
-  Hello hello = hello_;
-  hello.kind = welcomed() ? HelloKind::joins : HelloKind::opens;
+  session::Hello hello = hello_;
+  hello.kind = welcomed() ? session::HelloKind::joins : session::HelloKind::opens;
   hello.rail = over.rail_number;
   hello.serial = {++last_serial_};
-  hello.nonce = nonce_of_lane(hello_.nonce, hello.serial);
+  hello.nonce = session::nonce_of_lane(hello_.nonce, hello.serial);
   Lane& lane = adopt(std::move(opened), hello.serial);
   openings_.resize(std::max(openings_.size(), lane.id().value + 1));
-  LaneOpening::Opener& opener = *this;
-  openings_[lane.id().value] = std::make_unique<LaneOpening>(opener, lane.id(), hello);
-  LaneOpening& opening = *openings_[lane.id().value];
+  session::LaneOpening::Opener& opener = *this;
+  openings_[lane.id().value] = std::make_unique<session::LaneOpening>(opener, lane.id(), hello);
+  session::LaneOpening& opening = *openings_[lane.id().value];
   lane.attach(*this, opening, nullptr);
   outbox_.renew(lane.id());
   const std::uint32_t piece_bytes = lane.traits().piece_bytes;
@@ -200,7 +200,7 @@ void SendComm::on_progress(Lane& lane) {
     return;
   }
   if (welcomed() && lane.is_open()) {
-    Path& path = *route_of(lane).path;
+    flows::Path& path = *route_of(lane).path;
     lane.tell_waiting();
     lane.report();
     close_if_drained(lane);
@@ -255,8 +255,8 @@ void SendComm::close_if_drained(Lane& lane) {
   }
 }
 
-PathUse SendComm::measure(stripe::RouteId route, Instant now) {
-  PathUse use;
+flows::PathUse SendComm::measure(stripe::RouteId route, Instant now) {
+  flows::PathUse use;
   if (outbox_.outstanding() > 0) {
     busy_at_ = now;
   }
@@ -268,9 +268,9 @@ PathUse SendComm::measure(stripe::RouteId route, Instant now) {
   if (failed() || !welcomed()) {
     return use;
   }
-  Path& path = *route_at(route).path;
+  flows::Path& path = *route_at(route).path;
   book_.measure(route, readings_, now);
-  for (const FlowJudge::Sight& sight : readings_) {
+  for (const flows::FlowJudge::Sight& sight : readings_) {
     use.delivered += sight.reading.delivered;
     use.carried += sight.reading.carried;
     use.busy = std::max(use.busy, sight.reading.busy);
@@ -302,7 +302,7 @@ void SendComm::warn_of_path_mtu(const SendRoute& route, std::uint32_t mss) const
 }
 
 void SendComm::judge(stripe::RouteId route, Instant now) {
-  std::erase_if(readings_, [&](const FlowJudge::Sight& sight) { return !book_.is_dealt(sight.flow); });
+  std::erase_if(readings_, [&](const flows::FlowJudge::Sight& sight) { return !book_.is_dealt(sight.flow); });
   const auto verdict = route_at(route).judge.on_readings(readings_, now);
   if (!verdict) {
     return;
@@ -383,9 +383,9 @@ Status SendComm::on_control(const lane::RecordHeader& header, std::span<const st
   return {};
 }
 
-Status SendComm::on_welcome(stripe::LaneId id, const Welcome& welcome, const Tag& proof) {
+Status SendComm::on_welcome(stripe::LaneId id, const session::Welcome& welcome, const session::Tag& proof) {
   Lane& lane = at(id);
-  if (welcome.status == WelcomeStatus::gone) {
+  if (welcome.status == session::WelcomeStatus::gone) {
     fail(Error{Errc::remote, fmt::format("{}: the peer closed its communicator", lane.name())});
     return {};
   }
@@ -396,7 +396,7 @@ Status SendComm::on_welcome(stripe::LaneId id, const Welcome& welcome, const Tag
   lane.join();
   book_.welcomed(id);
   witness::Contact process = welcome.witness;
-  process.token = witness_key(hello_.token, hello_.witness.process, process.process);
+  process.token = session::witness_key(hello_.token, hello_.witness.process, process.process);
   context_.peers.processes.add(*this, process);
   note_return(route_of(lane));
   for (const stripe::LaneSerial serial : burials_.unanswered()) {
@@ -459,4 +459,4 @@ void SendComm::fail_requests() {
   on_submitted();
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

@@ -21,16 +21,16 @@
 #include "transport/session/pairing.h"
 #include "transport/stripe/outbox.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 // One of our rails with one of the peer's, between which the comm has lanes.
 struct SendRoute {
-  RouteClass rank = RouteClass::own;
+  session::RouteClass rank = session::RouteClass::own;
   std::uint64_t carrier = 0;  // its number; the carrier may be gone
   std::uint16_t rail_number = 0;
   net::IpAddress remote;
   std::uint16_t port = 0;
-  std::shared_ptr<Path> path;
+  std::shared_ptr<flows::Path> path;
   std::uint32_t wanted = 1;       // lanes
   Instant next_try{};             // before this, no further lane is opened
   Duration pause = kFirstPause;   // from a loss to the next try
@@ -40,7 +40,7 @@ struct SendRoute {
   bool awake = false;             // the path measures what is sent
   bool spare = false;             // one of its rails has another route of the class: one host has more rails
   bool met = false;               // a lane has been welcomed
-  FlowJudge judge;
+  flows::FlowJudge judge;
 
   // The pause doubles with each lane that is lost or cannot join, from the first up to the last, and begins
   // anew after a lane has lived for kStable. A fifth of it, more or less, is random, so that the comms of a
@@ -67,13 +67,14 @@ struct LaneCounters {
 
 class SendComm final : public transport::SendComm,
                        public CommCore,
-                       public PathUser,
-                       private LaneOpening::Opener {
+                       public flows::PathUser,
+                       private session::LaneOpening::Opener {
  public:
   // `hello` is without a lane's numbers, and has the comm's nonce. `max_recvs` is the receiver's, from its
   // handle: if it is above 1, messages go only to receives that the receiver has announced. Construct with
   // the engine held.
-  SendComm(const Context& context, const Hello& hello, std::uint8_t max_recvs, std::vector<SendRoute> routes);
+  SendComm(const Context& context, const session::Hello& hello, std::uint8_t max_recvs,
+           std::vector<SendRoute> routes);
   ~SendComm() override;
 
   Result<transport::Request*> isend(const void* data, std::size_t size, int tag,
@@ -132,12 +133,13 @@ class SendComm final : public transport::SendComm,
   [[nodiscard]] bool needs_receive() const override { return outbox_.waits_for_receive(); }
   [[nodiscard]] bool in_use() const override { return welcomed(); }
   [[nodiscard]] bool is_free(const lane::Lane& lane) const override TF_IN_TURN {
-    return book_.state(lane.id()) == SendFlows::State::gone && outbox_.drained(lane.id());
+    return book_.state(lane.id()) == flows::SendFlows::State::gone && outbox_.drained(lane.id());
   }
-  PathUse measure(stripe::RouteId route, Instant now) override TF_IN_TURN;
+  flows::PathUse measure(stripe::RouteId route, Instant now) override TF_IN_TURN;
   void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep,
                  Instant now) override TF_IN_TURN;
-  [[nodiscard]] const Path* quickest_sister(stripe::RouteId route, Instant now) const override TF_IN_TURN;
+  [[nodiscard]] const flows::Path* quickest_sister(stripe::RouteId route,
+                                                   Instant now) const override TF_IN_TURN;
   [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
     return outbox_.uses(data, size);
   }
@@ -155,7 +157,9 @@ class SendComm final : public transport::SendComm,
   void close_replaced_flows(stripe::RouteId route, std::uint32_t flows) TF_IN_TURN;
   SendRoute& route_at(stripe::RouteId route) { return routes_[route.value]; }
   SendRoute& route_of(const lane::Lane& lane) { return route_at(book_.route(lane.id())); }
-  [[nodiscard]] SendFlows::State state_of(const lane::Lane& lane) const { return book_.state(lane.id()); }
+  [[nodiscard]] flows::SendFlows::State state_of(const lane::Lane& lane) const {
+    return book_.state(lane.id());
+  }
   void warn_of_path_mtu(const SendRoute& route, std::uint32_t mss) const TF_IN_TURN;
   void judge(stripe::RouteId route, Instant now) TF_IN_TURN;
 
@@ -182,7 +186,7 @@ class SendComm final : public transport::SendComm,
   [[nodiscard]] bool has_way_left() const TF_IN_TURN;
   [[nodiscard]] bool is_trusted(const lane::Lane& lane) const TF_IN_TURN;
   [[nodiscard]] bool is_needed(stripe::RouteId route, Instant now) const TF_IN_TURN;
-  [[nodiscard]] std::optional<RouteClass> carrying_class() const TF_IN_TURN;
+  [[nodiscard]] std::optional<session::RouteClass> carrying_class() const TF_IN_TURN;
   [[nodiscard]] bool has_open_lane(stripe::RouteId route) const TF_IN_TURN;
   void note_class() const TF_IN_TURN;
   void note_start() const TF_IN_TURN;
@@ -198,7 +202,8 @@ class SendComm final : public transport::SendComm,
     return routes_[book_.route(lane.id()).value].rank != routes_.front().rank;
   }
 
-  Status on_welcome(stripe::LaneId lane, const Welcome& welcome, const Tag& proof) override TF_IN_TURN;
+  Status on_welcome(stripe::LaneId lane, const session::Welcome& welcome,
+                    const session::Tag& proof) override TF_IN_TURN;
   Status on_announce(const lane::RecordHeader& header, std::span<const std::byte> body);
 
   // user's side
@@ -209,18 +214,18 @@ class SendComm final : public transport::SendComm,
   const std::unique_ptr<AnnouncedRing> announced_;  // null: messages need no announcement
   std::atomic<bool> welcomed_{false};
   // engine's side
-  Hello hello_;
+  session::Hello hello_;
   std::uint32_t last_serial_ = 0;
-  std::vector<std::unique_ptr<LaneOpening>>
+  std::vector<std::unique_ptr<session::LaneOpening>>
       openings_;                   // by LaneId: of the lanes that are opening, and older ones
   std::vector<SendRoute> routes_;  // by RouteId, those of the lowest class first
   bool has_standbys_;              // there are several classes
-  RouteClass carrying_;            // the one whose lanes get pieces
+  session::RouteClass carrying_;   // the one whose lanes get pieces
   Instant opened_at_;
   std::optional<Error> first_loss_;  // why the first lane was lost, until one has joined
-  SendFlows book_;
-  std::vector<FlowJudge::Sight> readings_;  // of the route that is being measured
-  Instant busy_at_{};                       // when a message was last posted, or not done yet
+  flows::SendFlows book_;
+  std::vector<flows::FlowJudge::Sight> readings_;  // of the route that is being measured
+  Instant busy_at_{};                              // when a message was last posted, or not done yet
   LaneCounters counters_;
   // When bytes of messages were last confirmed, or none awaited that; the engine's pauses until then.
   std::uint64_t confirmations_ = 0;
@@ -236,4 +241,4 @@ class SendComm final : public transport::SendComm,
   std::string peer_reason_;         // in its own words, if it gave one
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

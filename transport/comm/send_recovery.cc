@@ -9,10 +9,10 @@
 #include "transport/comm/send_comm.h"
 #include "transport/lane/flow_failure.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 using lane::Lane;
-using LaneState = SendFlows::State;
+using LaneState = flows::SendFlows::State;
 
 void SendComm::on_lane_failed(Lane& lane, const Loss& loss) {
   outbox_.on_confirmed(lane.id(), lane.confirmed());
@@ -77,7 +77,7 @@ void SendComm::note_loss(const SendRoute& route, const Error& why, bool cut_off,
     return;
   }
   // Of a peer that is stopped, the witness has said so, and the network is not to blame.
-  const bool stopped = PeerProcesses::view(*this) == witness::View::stopped;
+  const bool stopped = session::PeerProcesses::view(*this) == witness::View::stopped;
   if (route.path->on_loss(route.port, context_.engine.last_turn()) && !stopped && !only_asked) {
     TF_WARN("NET/tfabric: {}; {}", why.message,
             cut_off ? "no other connection is left: waiting for one to come back"
@@ -194,4 +194,4 @@ void SendComm::on_time(Instant now) {
   }
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

@@ -8,19 +8,21 @@
 #include "base/log.h"
 #include "transport/comm/send_comm.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 namespace {
 
 // Of the classes behind `cross`.
-const char* role_of(RouteClass rank) { return rank == RouteClass::lifeboat ? "life-boat" : "reserve"; }
-const char* manner_of(RouteClass rank) {
-  return rank == RouteClass::lifeboat ? "as a life-boat" : "in reserve";
+const char* role_of(session::RouteClass rank) {
+  return rank == session::RouteClass::lifeboat ? "life-boat" : "reserve";
+}
+const char* manner_of(session::RouteClass rank) {
+  return rank == session::RouteClass::lifeboat ? "as a life-boat" : "in reserve";
 }
 
 }  // namespace
 
 using lane::Lane;
-using LaneState = SendFlows::State;
+using LaneState = flows::SendFlows::State;
 
 void SendRoute::back_off(Instant now, Duration patience) {
   if (joined && now - *joined >= kStable) {
@@ -63,7 +65,7 @@ bool SendComm::is_trusted(const Lane& lane) const {
 // only when all below are lost, since it takes a lane that works to find out whether others are dead. A comm
 // that is being opened gives the lower ones a head start.
 bool SendComm::is_needed(stripe::RouteId number, Instant now) const {
-  const RouteClass rank = routes_[number.value].rank;
+  const session::RouteClass rank = routes_[number.value].rank;
   if (rank == routes_.front().rank) {
     return true;
   }
@@ -82,11 +84,11 @@ bool SendComm::is_needed(stripe::RouteId number, Instant now) const {
 }
 
 // The lowest class of a lane that may get pieces, whether it is trusted or not; nothing if there is none.
-std::optional<RouteClass> SendComm::carrying_class() const {
-  std::optional<RouteClass> lowest;
+std::optional<session::RouteClass> SendComm::carrying_class() const {
+  std::optional<session::RouteClass> lowest;
   for (const auto& lane : lanes_) {
     if (lane->is_open() && state_of(*lane) == LaneState::open) {
-      const RouteClass rank = routes_[book_.route(lane->id()).value].rank;
+      const session::RouteClass rank = routes_[book_.route(lane->id()).value].rank;
       lowest = std::min(lowest.value_or(rank), rank);
     }
   }
@@ -94,7 +96,7 @@ std::optional<RouteClass> SendComm::carrying_class() const {
 }
 
 void SendComm::deal() {
-  const std::optional<RouteClass> carrying = carrying_class();
+  const std::optional<session::RouteClass> carrying = carrying_class();
   if (!carrying) {
     return;
   }
@@ -120,9 +122,9 @@ void SendComm::note_duties(Instant now) const {
   for (std::size_t i = 0; i < routes_.size(); ++i) {
     const SendRoute& route = routes_[i];
     const bool open = has_open_lane({i});
-    if (open && route.rank == carrying_ && route.rank > RouteClass::cross) {
+    if (open && route.rank == carrying_ && route.rank > session::RouteClass::cross) {
       route.path->note_stand_in(role_of(route.rank), now);
-    } else if (!open && route.rank == RouteClass::own) {
+    } else if (!open && route.rank == session::RouteClass::own) {
       route.path->note_missed(now);
     }
   }
@@ -131,7 +133,7 @@ void SendComm::note_duties(Instant now) const {
 // Says once for all comms of a path that another class carries.
 void SendComm::note_class() const {
   for (const SendRoute& route : routes_) {
-    if (route.rank == carrying_ && route.joined && route.rank > RouteClass::cross &&
+    if (route.rank == carrying_ && route.joined && route.rank > session::RouteClass::cross &&
         route.path->on_stand_in(context_.engine.last_turn())) {
       TF_WARN("NET/tfabric: {} carries now, {}: no connection is left over the rails that go before it",
               route.path->name(), manner_of(route.rank));
@@ -142,7 +144,7 @@ void SendComm::note_class() const {
 // The same of a comm that has no better class at all.
 void SendComm::note_start() const {
   const SendRoute& route = routes_.front();
-  if (route.rank > RouteClass::cross && route.path->on_stand_in(context_.engine.last_turn())) {
+  if (route.rank > session::RouteClass::cross && route.path->on_stand_in(context_.engine.last_turn())) {
     TF_WARN(
         "NET/tfabric: {} carries from the start, {}, which is slow: the rails of the two hosts are of "
         "different kinds, and meet in no other way. Give all hosts of a job the same kinds of rails",
@@ -255,10 +257,10 @@ bool SendComm::rest_standbys(Instant now) {
   return any || (has_standbys_ && is_needed({routes_.size() - 1}, now));
 }
 
-const Path* SendComm::quickest_sister(stripe::RouteId route, Instant now) const {
-  const Path* quickest = nullptr;
+const flows::Path* SendComm::quickest_sister(stripe::RouteId route, Instant now) const {
+  const flows::Path* quickest = nullptr;
   for (std::size_t i = 0; i < routes_.size(); ++i) {
-    const Path& path = *routes_[i].path;
+    const flows::Path& path = *routes_[i].path;
     if (i != route.value && book_.dealt({i}) > 0 && path.pace().known(now) &&
         (quickest == nullptr || path.pace().rate() > quickest->pace().rate())) {
       quickest = &path;
@@ -277,7 +279,7 @@ void SendComm::note_return(SendRoute& route) {
     end_outage();
   }
   const auto absence = route.path->on_return(route.port, now);
-  if (absence && (route.rank <= RouteClass::cross || route.rank == carrying_)) {
+  if (absence && (route.rank <= session::RouteClass::cross || route.rank == carrying_)) {
     TF_INFO("NET/tfabric: {}: connected again after {:.1f} s", route.path->name(),
             std::chrono::duration<double>(*absence).count());
   }
@@ -286,4 +288,4 @@ void SendComm::note_return(SendRoute& route) {
 // A lane does not get on, and there is no other to ask about it: on_time() looks for one.
 void SendComm::on_alone() { tend(); }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

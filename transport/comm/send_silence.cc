@@ -6,10 +6,10 @@
 
 #include "transport/comm/send_comm.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 using lane::Lane;
-using LaneState = SendFlows::State;
+using LaneState = flows::SendFlows::State;
 
 // Called before bytes are dealt as well, so that the time counts from there.
 void SendComm::note_confirmations() {
@@ -53,7 +53,7 @@ bool SendComm::note_silence(Instant now) {
   if (silent_ && !in_outage() && lanes_.any_carries()) {
     begin_outage({Errc::remote, {}}, now - silence);  // the lanes say why
   }
-  silent_ = silent_ && PeerProcesses::view(*this) != witness::View::stopped;
+  silent_ = silent_ && session::PeerProcesses::view(*this) != witness::View::stopped;
   return silent_;
 }
 
@@ -110,4 +110,4 @@ bool SendComm::ask_while_waiting(Instant now) {
   return true;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

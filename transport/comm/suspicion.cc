@@ -7,7 +7,7 @@
 
 #include "transport/lane/record.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 using lane::Lane;
 
@@ -97,4 +97,4 @@ Lane* Suspicion::speaker() const {
   return any;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

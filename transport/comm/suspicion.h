@@ -7,7 +7,7 @@
 #include "transport/engine/turn.h"
 #include "transport/stripe/watch.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 class Suspicion {
  public:
@@ -59,4 +59,4 @@ class Suspicion {
   Instant last_time_{};  // when it was read last
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

@@ -1,6 +1,6 @@
 #include "transport/comm/wait_facts.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 namespace {
 
 verdict::PeerView view_of(witness::View view) {
@@ -39,12 +39,13 @@ verdict::LaneFacts facts_of(const lane::Lane& lane, Instant now) TF_IN_TURN {
 
 }  // namespace
 
-void add_process(verdict::WaitFacts& facts, const PeerProcesses& processes, const ProcessUser& user) {
+void add_process(verdict::WaitFacts& facts, const session::PeerProcesses& processes,
+                 const session::ProcessUser& user) {
   facts.peer = processes.introduction(user);
   const witness::Witness::Hearing hearing = processes.hearing(user);
   facts.unheard_here = hearing.here;
   facts.unheard_there = hearing.there;
-  facts.view = view_of(PeerProcesses::view(user));
+  facts.view = view_of(session::PeerProcesses::view(user));
 }
 
 void add_lanes(verdict::WaitFacts& facts, const Lanes& lanes, Instant now) {
@@ -56,4 +57,4 @@ void add_lanes(verdict::WaitFacts& facts, const Lanes& lanes, Instant now) {
   }
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

@@ -6,12 +6,12 @@
 #include "transport/engine/turn.h"
 #include "transport/session/peer_processes.h"
 
-namespace tfabric::tcp {
+namespace tfabric::comm {
 
 // Adds who the peer is and what the witness knows of its process.
-void add_process(verdict::WaitFacts& facts, const PeerProcesses& processes,
-                 const ProcessUser& user) TF_IN_TURN;
+void add_process(verdict::WaitFacts& facts, const session::PeerProcesses& processes,
+                 const session::ProcessUser& user) TF_IN_TURN;
 // Adds the lanes that carry.
 void add_lanes(verdict::WaitFacts& facts, const Lanes& lanes, Instant now) TF_IN_TURN;
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::comm

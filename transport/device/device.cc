@@ -12,16 +12,16 @@
 #include "transport/session/handshake.h"
 #include "transport/session/peer_rails.h"
 
-namespace tfabric::tcp {
+namespace tfabric::device {
 
-Result<std::unique_ptr<transport::Listener>> Device::listen(HandleBytes bytes,
+Result<std::unique_ptr<transport::Listener>> Device::listen(transport::HandleBytes bytes,
                                                             const transport::ListenOptions& options) {
-  Handle handle{.port = port_, .max_recvs = context_.options.max_recvs};
+  session::Handle handle{.port = port_, .max_recvs = context_.options.max_recvs};
   if (Status status = fill_secret(handle.token); !status) {
     return status.error();
   }
-  const auto offer = [&](const Endpoint& endpoint) {
-    if (has_room_for(handle, endpoint, transport::room_in_handle(options))) {
+  const auto offer = [&](const session::Endpoint& endpoint) {
+    if (session::has_room_for(handle, endpoint, transport::room_in_handle(options))) {
       handle.endpoints.push_back(endpoint);
     }
   };
@@ -31,19 +31,20 @@ Result<std::unique_ptr<transport::Listener>> Device::listen(HandleBytes bytes,
   }
   // A rail of the kernel's TCP listens at its address of the other family, too.
   for (const DeviceRail& each : rails_) {
-    const std::vector<net::Prefix> networks = networks_of(each.rail->config().addresses);
+    const std::vector<net::Prefix> networks = session::networks_of(each.rail->config().addresses);
     for (std::size_t i = 1; i < networks.size() && each.rail->listening_port() != 0; ++i) {
       offer({.address = networks[i].address, .port = each.rail->listening_port(), .role = each.role});
     }
   }
-  write_handle(handle, bytes);
-  return std::unique_ptr<transport::Listener>(std::make_unique<Listener>(context_, *acceptor_, handle.token));
+  session::write_handle(handle, bytes);
+  return std::unique_ptr<transport::Listener>(
+      std::make_unique<comm::Listener>(context_, *acceptor_, handle.token));
 }
 
-Result<std::unique_ptr<transport::SendComm>> Device::connect(HandleBytes bytes,
+Result<std::unique_ptr<transport::SendComm>> Device::connect(transport::HandleBytes bytes,
                                                              const transport::ConnectOptions& /*options*/) {
   std::shared_ptr<Attempt> attempt;
-  std::uint64_t number = attempt_of(bytes);
+  std::uint64_t number = transport::attempt_of(bytes);
   {
     const std::lock_guard guard(mutex_);
     if (const auto found = attempts_.find(number); found != attempts_.end()) {
@@ -51,7 +52,7 @@ Result<std::unique_ptr<transport::SendComm>> Device::connect(HandleBytes bytes,
     }
   }
   if (attempt == nullptr) {
-    Result<Handle> peer = read_handle(bytes);
+    Result<session::Handle> peer = session::read_handle(bytes);
     if (!peer) {
       return peer.error();
     }
@@ -62,13 +63,13 @@ Result<std::unique_ptr<transport::SendComm>> Device::connect(HandleBytes bytes,
     number = next_attempt_;
     next_attempt_ += attempt_step_;
     attempts_[number] = attempt;
-    set_attempt(bytes, number);
+    transport::set_attempt(bytes, number);
   }
   Result<bool> ready = advance(*attempt);
   if (ready && !*ready) {
     return std::unique_ptr<transport::SendComm>();
   }
-  set_attempt(bytes, 0);
+  transport::set_attempt(bytes, 0);
   {
     const std::lock_guard guard(mutex_);
     attempts_.erase(number);
@@ -124,8 +125,8 @@ Result<bool> Device::advance(Attempt& attempt) {
 }
 
 // A rail that can reach none of the peer's is left out, unless there is no other.
-Error Device::no_way_to(const Handle& peer, const std::optional<Error>& why) const {
-  const Endpoint& first = peer.endpoints.front();
+Error Device::no_way_to(const session::Handle& peer, const std::optional<Error>& why) const {
+  const session::Endpoint& first = peer.endpoints.front();
   if (why) {
     return *why;
   }
@@ -144,25 +145,25 @@ Error Device::no_way_to(const Handle& peer, const std::optional<Error>& why) con
 }
 
 // Returns none while the link of one of the device's own rails is being made.
-Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
-  std::vector<RailEnd> ours, theirs;
+Result<std::vector<comm::SendRoute>> Device::routes_to(const session::Handle& peer) {
+  std::vector<session::RailEnd> ours, theirs;
   for (const DeviceRail& each : rails_) {
-    ours.push_back({.kind = rail_kind(each.rail->listening_port()),
+    ours.push_back({.kind = session::rail_kind(each.rail->listening_port()),
                     .role = each.role,
-                    .addresses = networks_of(each.rail->config().addresses)});
+                    .addresses = session::networks_of(each.rail->config().addresses)});
   }
-  const std::vector<PeerRail> peers = peer_rails(peer.endpoints);
+  const std::vector<session::PeerRail> peers = session::peer_rails(peer.endpoints);
   std::transform(peers.begin(), peers.end(), std::back_inserter(theirs),
-                 [](const PeerRail& each) { return each.end; });
-  std::vector<SendRoute> routes;
+                 [](const session::PeerRail& each) { return each.end; });
+  std::vector<comm::SendRoute> routes;
   std::optional<Error> why_none;
-  for (const RailPair& pair : pair_rails(ours, theirs)) {
-    const Endpoint& end = *nearest_of(ours[pair.ours], peers[pair.theirs]);
-    Rail& rail = *rails_[pair.ours].rail;
+  for (const session::RailPair& pair : session::pair_rails(ours, theirs)) {
+    const session::Endpoint& end = *session::nearest_of(ours[pair.ours], peers[pair.theirs]);
+    rails::Rail& rail = *rails_[pair.ours].rail;
     if (rail.absent()) {
       continue;
     }
-    const Result<Route> route = way_over(rail, end.address, peer.process);
+    const Result<rails::Route> route = way_over(rail, end.address, peer.process);
     if (!route) {
       why_none = why_none ? why_none : route.error();
       note_no_way(pair, route.error());
@@ -170,11 +171,11 @@ Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
     }
     if (route->carrier == nullptr) {
       if (routes.empty() || pair.rank == routes.front().rank) {
-        return std::vector<SendRoute>();
+        return std::vector<comm::SendRoute>();
       }
       continue;
     }
-    const bool spare = std::any_of(routes.begin(), routes.end(), [&](const SendRoute& other) {
+    const bool spare = std::any_of(routes.begin(), routes.end(), [&](const comm::SendRoute& other) {
       return other.rank == pair.rank && (other.rail_number == pair.ours || other.remote == route->remote);
     });
     auto path = path_to(rail, end.address);
@@ -196,8 +197,8 @@ Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
 }
 
 // Returns a carrier of none while the link is being made.
-Result<Route> Device::way_over(Rail& rail, const net::IpAddress& peer, std::uint64_t process) {
-  Result<Route> route = rail.route_to(peer, process);
+Result<rails::Route> Device::way_over(rails::Rail& rail, const net::IpAddress& peer, std::uint64_t process) {
+  Result<rails::Route> route = rail.route_to(peer, process);
   if (route && route->carrier != nullptr && !route->carrier->has_family_of(route->remote)) {
     return Error{Errc::unusable, fmt::format("rail {} cannot reach {}: it has no address of that family",
                                              rail.config().name, net::to_string(route->remote))};
@@ -206,21 +207,21 @@ Result<Route> Device::way_over(Rail& rail, const net::IpAddress& peer, std::uint
 }
 
 // Once for each rail: a job has many peers, and they are alike.
-void Device::note_no_way(const RailPair& pair, const Error& why) {
+void Device::note_no_way(const session::RailPair& pair, const Error& why) {
   DeviceRail& ours = rails_[pair.ours];
-  if (pair.rank == RouteClass::own && !std::exchange(ours.said_no_way, true)) {
+  if (pair.rank == session::RouteClass::own && !std::exchange(ours.said_no_way, true)) {
     TF_INFO("NET/tfabric: {}; what it would carry goes over the others", why.message);
   }
 }
 
-std::shared_ptr<Path> Device::path_to(const Rail& rail, const net::IpAddress& remote) {
-  const CommOptions& options = context_.options;
+std::shared_ptr<flows::Path> Device::path_to(const rails::Rail& rail, const net::IpAddress& remote) {
+  const comm::CommOptions& options = context_.options;
   // Shared memory neither limits single connections nor has several paths.
   const bool network = !config::is_automatic_memif(rail.config()) && remote != rail.address();
-  FlowChoice choice{.network = network,
-                    .flows = options.flows,
-                    .most = options.flows,
-                    .speed_mbps = rail.config().speed_mbps};
+  flows::FlowChoice choice{.network = network,
+                           .flows = options.flows,
+                           .most = options.flows,
+                           .speed_mbps = rail.config().speed_mbps};
   if (options.flows == 0) {
     choice.measured = network;
     choice.flows = 1;
@@ -231,24 +232,25 @@ std::shared_ptr<Path> Device::path_to(const Rail& rail, const net::IpAddress& re
 
 // Opens the lanes that the comm begins with, once every link that they need is there.
 Result<bool> Device::open_lanes(Attempt& attempt) {
-  const Handle& peer = attempt.peer;
+  const session::Handle& peer = attempt.peer;
   const engine::Guard guard(context_.engine.lock());
-  Result<std::vector<SendRoute>> routes = routes_to(peer);
+  Result<std::vector<comm::SendRoute>> routes = routes_to(peer);
   if (!routes) {
     return routes.error();
   }
   if (routes->empty()) {
     return false;
   }
-  Hello hello{.token = peer.token, .comm = random_u64(), .witness = context_.peers.processes.contact()};
+  session::Hello hello{
+      .token = peer.token, .comm = random_u64(), .witness = context_.peers.processes.contact()};
   if (Status status = fill_secret(hello.nonce); !status) {
     return status.error();
   }
   std::vector<std::pair<std::uint16_t, net::IpAddress>> ends;
-  for (const SendRoute& route : *routes) {
+  for (const comm::SendRoute& route : *routes) {
     ends.emplace_back(route.rail_number, route.remote);
   }
-  auto comm = std::make_unique<SendComm>(context_, hello, peer.max_recvs, std::move(*routes));
+  auto comm = std::make_unique<comm::SendComm>(context_, hello, peer.max_recvs, std::move(*routes));
   if (const auto impossible = comm->open_lanes()) {
     const auto& [number, remote] = ends[impossible->value];
     comm->fail_from_outside(
@@ -276,18 +278,18 @@ Error Device::explain_timeout(const Attempt& attempt) const {
           subset ? ", do both NICs lead TCP ports to their queues (`ethtool -n`, docs/rails.md)" : "")};
 }
 
-Result<std::unique_ptr<transport::Listener>> SpreadDevice::listen(HandleBytes handle,
+Result<std::unique_ptr<transport::Listener>> SpreadDevice::listen(transport::HandleBytes handle,
                                                                   const transport::ListenOptions& options) {
   return devices_[listens_.fetch_add(1, std::memory_order_relaxed) % devices_.size()]->listen(handle,
                                                                                               options);
 }
 
-Result<std::unique_ptr<transport::SendComm>> SpreadDevice::connect(HandleBytes handle,
+Result<std::unique_ptr<transport::SendComm>> SpreadDevice::connect(transport::HandleBytes handle,
                                                                    const transport::ConnectOptions& options) {
   // An attempt continues where it began.
-  const std::uint64_t attempt = attempt_of(handle);
+  const std::uint64_t attempt = transport::attempt_of(handle);
   const std::size_t place = attempt == 0 ? connects_.fetch_add(1, std::memory_order_relaxed) : attempt - 1;
   return devices_[place % devices_.size()]->connect(handle, options);
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::device

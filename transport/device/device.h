@@ -17,12 +17,12 @@
 #include "transport/session/pairing.h"
 #include "transport/transport.h"
 
-namespace tfabric::tcp {
+namespace tfabric::device {
 
 // A rail in the comms of a device.
 struct DeviceRail {
-  Rail* rail = nullptr;
-  RailRole role = RailRole::own;
+  rails::Rail* rail = nullptr;
+  session::RailRole role = session::RailRole::own;
   bool said_no_way = false;  // that a peer's rail cannot be reached over it
 };
 
@@ -34,8 +34,8 @@ class Device final : public transport::Device {
     std::uint64_t first = 1, step = 1;
   };
   // `port`: at which our own TCP listens, in this engine.
-  Device(const Context& context, std::uint16_t port, Acceptor& acceptor, std::vector<DeviceRail> rails,
-         transport::DeviceProperties properties, AttemptNumbers numbers)
+  Device(const comm::Context& context, std::uint16_t port, session::Acceptor& acceptor,
+         std::vector<DeviceRail> rails, transport::DeviceProperties properties, AttemptNumbers numbers)
       : context_(context),
         port_(port),
         acceptor_(&acceptor),
@@ -45,19 +45,19 @@ class Device final : public transport::Device {
         next_attempt_(numbers.first) {}
 
   [[nodiscard]] const transport::DeviceProperties& properties() const override { return properties_; }
-  Result<std::unique_ptr<transport::Listener>> listen(HandleBytes handle,
+  Result<std::unique_ptr<transport::Listener>> listen(transport::HandleBytes handle,
                                                       const transport::ListenOptions& options) override;
   // Ignores the communicator's traffic class: packets are not marked.
-  Result<std::unique_ptr<transport::SendComm>> connect(HandleBytes handle,
+  Result<std::unique_ptr<transport::SendComm>> connect(transport::HandleBytes handle,
                                                        const transport::ConnectOptions& options) override;
 
  private:
   // A connection that is being made, kept between calls of connect().
   struct Attempt {
-    Handle peer;
+    session::Handle peer;
     Instant since;
-    Duration paused;                 // Engine::paused() then
-    std::unique_ptr<SendComm> comm;  // null until all links are up
+    Duration paused;                       // Engine::paused() then
+    std::unique_ptr<comm::SendComm> comm;  // null until all links are up
   };
 
   // Ends the attempts for which connect() is no longer called: when a communicator fails, NCCL only stops
@@ -66,16 +66,17 @@ class Device final : public transport::Device {
   // Continues an attempt; returns true once its comm is ready.
   Result<bool> advance(Attempt& attempt);
   Result<bool> open_lanes(Attempt& attempt);
-  Result<std::vector<SendRoute>> routes_to(const Handle& peer) TF_IN_TURN;
-  static Result<Route> way_over(Rail& rail, const net::IpAddress& peer, std::uint64_t process) TF_IN_TURN;
-  [[nodiscard]] Error no_way_to(const Handle& peer, const std::optional<Error>& why) const;
-  void note_no_way(const RailPair& pair, const Error& why);
-  std::shared_ptr<Path> path_to(const Rail& rail, const net::IpAddress& remote) TF_IN_TURN;
+  Result<std::vector<comm::SendRoute>> routes_to(const session::Handle& peer) TF_IN_TURN;
+  static Result<rails::Route> way_over(rails::Rail& rail, const net::IpAddress& peer,
+                                       std::uint64_t process) TF_IN_TURN;
+  [[nodiscard]] Error no_way_to(const session::Handle& peer, const std::optional<Error>& why) const;
+  void note_no_way(const session::RailPair& pair, const Error& why);
+  std::shared_ptr<flows::Path> path_to(const rails::Rail& rail, const net::IpAddress& remote) TF_IN_TURN;
   Error explain_timeout(const Attempt& attempt) const;
 
-  Context context_;
+  comm::Context context_;
   std::uint16_t port_;
-  Acceptor* acceptor_;
+  session::Acceptor* acceptor_;
   std::vector<DeviceRail> rails_;  // its own first
   transport::DeviceProperties properties_;
   std::mutex mutex_;
@@ -99,9 +100,9 @@ class SpreadDevice final : public transport::Device {
   [[nodiscard]] const transport::DeviceProperties& properties() const override {
     return devices_.front()->properties();
   }
-  Result<std::unique_ptr<transport::Listener>> listen(HandleBytes handle,
+  Result<std::unique_ptr<transport::Listener>> listen(transport::HandleBytes handle,
                                                       const transport::ListenOptions& options) override;
-  Result<std::unique_ptr<transport::SendComm>> connect(HandleBytes handle,
+  Result<std::unique_ptr<transport::SendComm>> connect(transport::HandleBytes handle,
                                                        const transport::ConnectOptions& options) override;
 
  private:
@@ -109,4 +110,4 @@ class SpreadDevice final : public transport::Device {
   std::atomic<std::size_t> listens_, connects_;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::device

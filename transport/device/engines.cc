@@ -14,7 +14,7 @@
 #include "transport/rails/rail_plan.h"
 #include "transport/rails/rail_probe.h"
 
-namespace tfabric::tcp {
+namespace tfabric::device {
 namespace {
 
 // How long shutdown waits for flows to end in order, both ways.
@@ -39,7 +39,7 @@ transport::RailFault missing_device(const config::Rail& rail, const Error& error
           .fix = {}};
 }
 
-ShownRail shown(Rail& rail) {
+report::ShownRail shown(rails::Rail& rail) {
   return {.name = rail.config().name,
           .kind = std::string(config::row_of(rail.config().kind).name),
           .device = rail.config().device,
@@ -57,10 +57,10 @@ std::uint16_t Engines::count_for(const config::Tcp& config, std::span<const tran
     if (count == 1) {
       break;
     }
-    if (find_fault(rail.name, missing) != nullptr) {
+    if (rails::find_fault(rail.name, missing) != nullptr) {
       continue;
     }
-    Result<std::uint16_t> queues = traits_of(rail.kind).queues(rail);
+    Result<std::uint16_t> queues = rails::traits_of(rail.kind).queues(rail);
     if (queues && *queues < count) {
       count = std::max(*queues, std::uint16_t{1});
       TF_WARN("NET/tfabric: tcp.engines = {}, but rail {} has {} queue(s): this process runs {} engine(s)",
@@ -73,7 +73,7 @@ std::uint16_t Engines::count_for(const config::Tcp& config, std::span<const tran
 Engines::Engines(const config::Config& config, const link::Options& options, std::uint16_t count,
                  process::Process& process)
     : ports_(port_map(config.tcp, count)),
-      mode_(progress_mode(config.engine, count, host::usable_cpus())),
+      mode_(rails::progress_mode(config.engine, count, host::usable_cpus())),
       faults_(process.faults()) {
   witness::Witness* const witness = process.witness();
   observe::Page* const page = process.page();
@@ -91,9 +91,9 @@ Engines::Engines(const config::Config& config, const link::Options& options, std
       unit.acceptor.set_witness(witness->contact());
     }
     if (page != nullptr) {
-      unit.report =
-          std::make_unique<EngineReport>(*page, *process.watchdog(), unit.engine, unit.peers.paths, e,
-                                         mode_ == engine::ProgressMode::threaded ? "threaded" : "inline");
+      unit.report = std::make_unique<report::EngineReport>(
+          *page, *process.watchdog(), unit.engine, unit.peers.paths, e,
+          mode_ == engine::ProgressMode::threaded ? "threaded" : "inline");
       unit.peers.report = unit.report.get();
       unit.engine.set_observer(unit.report.get());
       unit.tcp.set_recorder_page(page->rings());
@@ -153,7 +153,7 @@ Result<std::vector<transport::RailFault>> Engines::open_rails(const config::Tcp&
                                                               std::span<const transport::RailFault> missing) {
   std::vector<transport::RailFault> faults;
   for (const config::Rail& rail : config.rails) {
-    const transport::RailFault* known = find_fault(rail.name, missing);
+    const transport::RailFault* known = rails::find_fault(rail.name, missing);
     if (known != nullptr && add_absent(rail)) {
       faults.push_back(*known);
       continue;
@@ -164,7 +164,7 @@ Result<std::vector<transport::RailFault>> Engines::open_rails(const config::Tcp&
     }
     // Later steps lack something else, and have left links behind.
     const bool by_device =
-        status.error().code == Errc::unusable && traits_of(rail.kind).probed && !has_link(rail);
+        status.error().code == Errc::unusable && rails::traits_of(rail.kind).probed && !has_link(rail);
     if (!by_device || !add_absent(rail)) {
       return status.error();
     }
@@ -184,7 +184,7 @@ bool Engines::has_link(const config::Rail& rail) const {
 
 bool Engines::add_absent(const config::Rail& rail) {
   for (const auto& unit : units_) {
-    std::unique_ptr<Rail> absent = AbsentRail::make(rail);
+    std::unique_ptr<rails::Rail> absent = rails::AbsentRail::make(rail);
     if (absent == nullptr) {
       return false;
     }
@@ -206,7 +206,8 @@ void Engines::show_last_rail(Unit& unit) {
 }
 
 Status Engines::open_rail(const config::Rail& rail) {
-  Result<std::vector<std::unique_ptr<Rail>>> opened = tcp::open_rail(rail, all(), ports_, !is_probed(rail));
+  Result<std::vector<std::unique_ptr<rails::Rail>>> opened =
+      rails::open_rail(rail, all(), ports_, !rails::is_probed(rail));
   if (!opened) {
     return opened.error();
   }
@@ -218,12 +219,12 @@ Status Engines::open_rail(const config::Rail& rail) {
 }
 
 std::vector<transport::RailFault> Engines::probe_rails() {
-  return tcp::probe_rails(all(), units_.front()->rails);
+  return rails::probe_rails(all(), units_.front()->rails);
 }
 
 void Engines::announce_rails() {
   for (const auto& unit : units_) {
-    tcp::announce_rails(unit->tcp, unit->rails);
+    rails::announce_rails(unit->tcp, unit->rails);
   }
 }
 
@@ -301,7 +302,7 @@ RailSummary Engines::summary_of(std::size_t rail) const {
   for (const auto& unit : units_) {
     const engine::Guard guard(unit->engine.lock());
     summary.losses += unit->peers.paths.losses_of(summary.rail);
-    Rail& end = *unit->rails[rail];
+    rails::Rail& end = *unit->rails[rail];
     link::Link* link = end.network();
     if (unit->report != nullptr) {
       const observe::RailFacts facts = unit->report->facts_of(summary.rail);
@@ -340,4 +341,4 @@ void Engines::log_counters() const {
   }
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::device

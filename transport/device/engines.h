@@ -19,7 +19,7 @@
 #include "transport/tcp/nic/control_thread.h"
 #include "transport/transport.h"
 
-namespace tfabric::tcp {
+namespace tfabric::device {
 
 class Engines {
  public:
@@ -28,13 +28,13 @@ class Engines {
         : engine(options), tcp(add_tcp(engine, tcp_options)), acceptor(peers.comms) {
       engine.set_acceptor(&acceptor);
     }
-    std::unique_ptr<EngineReport> report;  // null: nothing is shown or watched
+    std::unique_ptr<report::EngineReport> report;  // null: nothing is shown or watched
     engine::Engine engine;
     link::Tcp& tcp;  // the engine's
-    Peers peers;
-    Acceptor acceptor;
+    comm::Peers peers;
+    session::Acceptor acceptor;
     std::unique_ptr<engine::Progress> progress;
-    std::vector<std::unique_ptr<Rail>> rails;
+    std::vector<std::unique_ptr<rails::Rail>> rails;
   };
 
   // `options`: of every engine, but for the ports. The process outlives the engines; the first of them lets
@@ -99,4 +99,4 @@ class Engines {
   process::FaultControl* faults_;  // null: it takes none
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::device

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace tfabric::tcp {
+namespace tfabric::device {
 namespace {
 
 // Says nothing of a network that loses next to nothing.
@@ -61,4 +61,4 @@ std::string to_string(const JobSummary& summary) {
                             seconds(summary.longest_wait));
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::device

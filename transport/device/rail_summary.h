@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "transport/flows/rail_record.h"
 
-namespace tfabric::tcp {
+namespace tfabric::device {
 
 struct RailSummary {
   std::string rail;
@@ -16,7 +16,7 @@ struct RailSummary {
   std::uint64_t payload = 0, repeated = 0;  // bytes of TCP payload sent, and those of them sent before
   std::uint64_t absences = 0;               // of the link
   Duration busy{};                          // in which it has carried more than a trickle; 0: unknown
-  RailLosses losses;
+  flows::RailLosses losses;
 };
 
 // "rail eth1: 12.34 GB sent, 1.52 % of it again, 12.31 GB received, 81.2 Gbit/s while it did; no connection
@@ -33,4 +33,4 @@ struct JobSummary {
 // was 3.2 s".
 [[nodiscard]] std::string to_string(const JobSummary& summary);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::device

@@ -18,7 +18,7 @@
 #include "transport/tcp/nic/eal.h"
 #include "transport/tcp/nic/pools.h"
 
-namespace tfabric::tcp {
+namespace tfabric::device {
 namespace {
 
 std::uint32_t records_of_a_flow(const config::Config& config) {
@@ -29,7 +29,7 @@ std::uint32_t records_of_a_flow(const config::Config& config) {
 
 class TcpTransport final : public transport::Transport {
  public:
-  static Result<std::unique_ptr<transport::Transport>> open(const RailPlan& plan) {
+  static Result<std::unique_ptr<transport::Transport>> open(const rails::RailPlan& plan) {
     if (Status status = plan.dpdk ? nic::start_eal(plan.eal) : Status(); !status) {
       return status.error();
     }
@@ -42,8 +42,8 @@ class TcpTransport final : public transport::Transport {
       return status.error();
     }
     const std::uint32_t speed = transport->driver_speed_mbps();
-    for (DevicePlan device : plan.devices) {
-      device.properties = shown_properties(device, speed);
+    for (rails::DevicePlan device : plan.devices) {
+      device.properties = rails::shown_properties(device, speed);
       transport->devices_.push_back(transport->make_device(device, plan.own.tcp));
     }
     return std::unique_ptr<transport::Transport>(std::move(transport));
@@ -70,7 +70,7 @@ class TcpTransport final : public transport::Transport {
   }
 
  private:
-  TcpTransport(const RailPlan& plan, std::uint16_t engines)
+  TcpTransport(const rails::RailPlan& plan, std::uint16_t engines)
       : process_(plan.own, {.transport = "tcp", .records = records_of_a_flow(plan.own), .witness = true}),
         engines_(plan.own, plan.tcp, engines, process_) {
     const bool threaded = engines_.mode() == engine::ProgressMode::threaded;
@@ -80,20 +80,20 @@ class TcpTransport final : public transport::Transport {
                            plan.memory, engines, threaded ? "threaded" : "inline");
   }
 
-  Status open_rails(RailPlan plan) {
+  Status open_rails(rails::RailPlan plan) {
     auto faults = engines_.open_rails(plan.own.tcp, plan.missing);
     if (!faults) {
       return faults.error();
     }
     missing_ = *faults;
     open_lifeboat(plan.lifeboats);
-    if (auto fatal = fatal_fault(plan, *faults)) {
+    if (auto fatal = rails::fatal_fault(plan, *faults)) {
       return *fatal;
     }
     if (plan.own.tcp.probe) {
       const auto found = engines_.probe_rails();
       faults->insert(faults->end(), found.begin(), found.end());
-      if (auto fatal = fatal_fault(plan, *faults)) {
+      if (auto fatal = rails::fatal_fault(plan, *faults)) {
         return *fatal;
       }
     }
@@ -128,7 +128,7 @@ class TcpTransport final : public transport::Transport {
   [[nodiscard]] std::uint32_t driver_speed_mbps() const {
     std::uint32_t speed = 0;
     for (const auto& rail : engines_.units().front()->rails) {
-      if (traits_of(rail->config().kind).driver_reports_speed && rail->network() != nullptr) {
+      if (rails::traits_of(rail->config().kind).driver_reports_speed && rail->network() != nullptr) {
         speed = std::max(speed, rail->network()->port().speed_mbps());
       }
     }
@@ -136,31 +136,32 @@ class TcpTransport final : public transport::Transport {
   }
 
   // A device for each engine, shown as one.
-  std::unique_ptr<transport::Device> make_device(const DevicePlan& plan, const config::Tcp& config) {
-    const CommOptions options{.flows = config.flows,
-                              .max_flows = config.max_flows,
-                              .piece_bytes = config.chunk_bytes,
-                              .max_recvs = static_cast<std::uint8_t>(config.max_recvs),
-                              .connect_timeout = config.connect_timeout,
-                              .outage = config.user_timeout,
-                              .frozen = config.frozen_timeout};
+  std::unique_ptr<transport::Device> make_device(const rails::DevicePlan& plan, const config::Tcp& config) {
+    const comm::CommOptions options{.flows = config.flows,
+                                    .max_flows = config.max_flows,
+                                    .piece_bytes = config.chunk_bytes,
+                                    .max_recvs = static_cast<std::uint8_t>(config.max_recvs),
+                                    .connect_timeout = config.connect_timeout,
+                                    .outage = config.user_timeout,
+                                    .frozen = config.frozen_timeout};
     const auto& units = engines_.units();
     std::vector<std::unique_ptr<transport::Device>> of_engines;
     for (const auto& unit : units) {
       std::vector<DeviceRail> rails;
-      const auto add = [&](const std::vector<std::size_t>& numbers, RailRole role) {
+      const auto add = [&](const std::vector<std::size_t>& numbers, session::RailRole role) {
         for (const std::size_t i : numbers) {
           rails.push_back({unit->rails[i].get(), role});
         }
       };
-      add(plan.rails, RailRole::own);
-      add(plan.lifeboats, RailRole::lifeboat);  // before the reserve: a handle has room for some rails only
+      add(plan.rails, session::RailRole::own);
+      // Before the reserve: a handle has room for some rails only.
+      add(plan.lifeboats, session::RailRole::lifeboat);
       if (lifeboat_) {
-        add({*lifeboat_}, RailRole::lifeboat);
+        add({*lifeboat_}, session::RailRole::lifeboat);
       }
-      add(plan.reserve, RailRole::reserve);
+      add(plan.reserve, session::RailRole::reserve);
       of_engines.push_back(std::make_unique<Device>(
-          Context{unit->engine, *unit->progress, regions_, options, unit->peers}, unit->tcp.port(),
+          comm::Context{unit->engine, *unit->progress, regions_, options, unit->peers}, unit->tcp.port(),
           unit->acceptor, rails, plan.properties,
           Device::AttemptNumbers{.first = of_engines.size() + 1, .step = units.size()}));
     }
@@ -185,11 +186,11 @@ class TcpTransport final : public transport::Transport {
 }  // namespace
 
 Result<std::unique_ptr<transport::Transport>> open_transport(const config::Config& config) {
-  Result<RailPlan> plan = plan_rails(config, view_of_host());
+  Result<rails::RailPlan> plan = rails::plan_rails(config, rails::view_of_host());
   if (!plan) {
     return plan.error();
   }
   return TcpTransport::open(*plan);
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::device

@@ -7,9 +7,9 @@
 #include "config/config.h"
 #include "transport/transport.h"
 
-namespace tfabric::tcp {
+namespace tfabric::device {
 
 // Errc::unusable, with the reason and its fix, if no rail is configured or one cannot be opened.
 Result<std::unique_ptr<transport::Transport>> open_transport(const config::Config& config);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::device

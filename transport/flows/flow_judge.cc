@@ -6,7 +6,7 @@
 #include <chrono>
 #include <functional>
 
-namespace tfabric::tcp {
+namespace tfabric::flows {
 namespace {
 
 constexpr std::uint32_t kTimeoutsInRow = 2;
@@ -115,4 +115,4 @@ std::string to_string(const FlowJudge::Verdict& verdict) {
   return fmt::format("has timed out {} times in a row", reading.timeouts_in_row);
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::flows

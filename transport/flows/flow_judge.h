@@ -21,7 +21,7 @@
 #include "transport/flows/flow_meter.h"
 #include "transport/stripe/message.h"
 
-namespace tfabric::tcp {
+namespace tfabric::flows {
 
 enum class Fault : std::uint8_t { slow, late, timeouts };
 
@@ -68,4 +68,4 @@ class FlowJudge {
 // What is wrong with the flow, with the figures that say so, for messages.
 [[nodiscard]] std::string to_string(const FlowJudge::Verdict& verdict);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::flows

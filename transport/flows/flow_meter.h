@@ -16,7 +16,7 @@
 #include "base/time.h"
 #include "transport/lane/meters.h"
 
-namespace tfabric::tcp {
+namespace tfabric::flows {
 
 struct FlowReading {
   std::uint64_t delivered = 0;        // bytes
@@ -95,4 +95,4 @@ class FlowMeter {
   Instant read_at_{}, used_at_{};
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::flows

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tfabric::tcp {
+namespace tfabric::flows {
 namespace {
 
 // How many samples new flows get to leave slow start, and queues to fill.
@@ -178,4 +178,4 @@ void FlowPlanner::finish(Instant now) {
   }
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::flows

@@ -15,7 +15,7 @@
 
 #include "base/time.h"
 
-namespace tfabric::tcp {
+namespace tfabric::flows {
 
 // What a path has delivered in an interval of many round trips.
 struct PathSample {
@@ -110,4 +110,4 @@ class FlowPlanner {
   std::uint32_t looks_ = 0;  // windows measured with this number of flows that did not decide
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::flows

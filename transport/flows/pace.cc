@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tfabric::tcp {
+namespace tfabric::flows {
 namespace {
 
 constexpr double kBitsPerByte = 8, kMega = 1e6, kGiga = 1e9;
@@ -143,4 +143,4 @@ std::string RailPaces::describe(Instant now) const {
       where);
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::flows

@@ -19,7 +19,7 @@
 
 #include "base/time.h"
 
-namespace tfabric::tcp {
+namespace tfabric::flows {
 
 // What one path has done since it was looked at last.
 struct PaceSample {
@@ -118,4 +118,4 @@ class RailPaces {
   bool said_ = false;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::flows

@@ -7,7 +7,7 @@
 #include "base/cpu_wait.h"
 #include "base/log.h"
 
-namespace tfabric::tcp {
+namespace tfabric::flows {
 namespace {
 
 // The length of a sample: in round trips, and its bounds.
@@ -204,4 +204,4 @@ void PathBook::forget_unused() {
   std::erase_if(paths_, [](const auto& entry) TF_IN_TURN { return entry.second->unused(); });
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::flows

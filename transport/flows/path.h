@@ -23,7 +23,7 @@
 #include "transport/flows/rail_record.h"
 #include "transport/stripe/message.h"
 
-namespace tfabric::tcp {
+namespace tfabric::flows {
 
 // What one comm's flows on a path have done since the last measurement.
 struct PathUse {
@@ -214,4 +214,4 @@ class PathBook {
   bool minds_cpu_ = false;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::flows

@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "transport/flows/pace.h"
 
-namespace tfabric::tcp {
+namespace tfabric::flows {
 
 struct RailLosses {
   std::uint64_t connections = 0;  // lost, or could not be made
@@ -65,4 +65,4 @@ struct RailRecord {
   std::optional<CpuWait> cpu;  // of the engine's thread, since the rail seems to be slow
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::flows

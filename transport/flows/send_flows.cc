@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-namespace tfabric::tcp {
+namespace tfabric::flows {
 
 void SendFlows::opening(stripe::RouteId route, lane::Lane& lane, std::uint32_t piece_bytes) {
   const std::size_t number = lane.id().value;
@@ -109,4 +109,4 @@ std::optional<stripe::LaneId> SendFlows::distrusted(stripe::RouteId route) const
   return std::nullopt;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::flows

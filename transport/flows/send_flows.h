@@ -17,7 +17,7 @@
 #include "transport/lane/lane.h"
 #include "transport/stripe/lane.h"
 
-namespace tfabric::tcp {
+namespace tfabric::flows {
 
 class SendFlows {
  public:
@@ -80,4 +80,4 @@ class SendFlows {
   std::vector<stripe::Outlet> outlets_;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::flows

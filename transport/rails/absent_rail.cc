@@ -4,7 +4,7 @@
 
 #include "transport/rails/rail_kinds.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 std::unique_ptr<Rail> AbsentRail::make(const config::Rail& config) {
   const auto prefix = config.addresses.empty() ? std::nullopt : net::parse_prefix(config.addresses.front());
@@ -18,4 +18,4 @@ Result<Route> AbsentRail::route_to(const net::IpAddress& /*peer*/, std::uint64_t
 
 std::uint32_t AbsentRail::mtu() const { return effective_mtu(config()); }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -10,7 +10,7 @@
 #include "transport/engine/turn.h"
 #include "transport/rails/rail.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 class AbsentRail final : public Rail {
  public:
@@ -28,4 +28,4 @@ class AbsentRail final : public Rail {
   net::IpAddress address_;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -11,7 +11,7 @@
 #include "transport/rails/rail_kinds.h"
 #include "transport/rails/rail_share.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 // Returns the PCI function behind a rail, as sysfs names it; empty if there is none.
@@ -188,4 +188,4 @@ bool has_any_lifeboat(const config::Config& config, std::span<const host::LocalA
          !choose_lifeboats(config, addresses).empty();
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

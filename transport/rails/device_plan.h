@@ -11,7 +11,7 @@
 #include "host/interfaces.h"
 #include "transport/transport.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 // A device that NCCL is shown. All processes of a host show the same devices, whichever rails they have.
 struct DevicePlan {
@@ -56,4 +56,4 @@ struct DevicePlan {
 [[nodiscard]] bool has_any_lifeboat(const config::Config& config,
                                     std::span<const host::LocalAddress> addresses);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

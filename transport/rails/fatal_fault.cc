@@ -6,7 +6,7 @@
 
 #include "transport/rails/preflight.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 Error error_of(const transport::RailFault& fault) {
@@ -35,4 +35,4 @@ std::optional<Error> fatal_fault(const RailPlan& plan, std::span<const transport
   return std::nullopt;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

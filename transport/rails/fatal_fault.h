@@ -9,7 +9,7 @@
 #include "transport/rails/rail_plan.h"
 #include "transport/transport.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 // Returns the fault to step aside for, with its fix; nothing if each device has a rail that works, its own or
 // one that protects it. An address that another host has is always such a fault: using it would break that
@@ -17,4 +17,4 @@ namespace tfabric::tcp {
 [[nodiscard]] std::optional<Error> fatal_fault(const RailPlan& plan,
                                                std::span<const transport::RailFault> faults);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -11,7 +11,7 @@
 #include "transport/socket/socket_carrier.h"
 #include "transport/tcp/link/tcp.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 net::Prefix prefix_of(const host::LocalAddress& local) {
@@ -151,4 +151,4 @@ OpenedRail KernelRail::open(const config::Rail& config, std::span<link::Tcp* con
   return rails;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -9,7 +9,7 @@ namespace tfabric::socket {
 class SocketCarrier;
 }
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 class KernelRail final : public Rail {
  public:
@@ -46,4 +46,4 @@ Result<std::vector<net::Prefix>> kernel_networks(const config::Rail& config,
 // Why a process has no TCP rail, and how it gets one.
 [[nodiscard]] Error no_rails(const config::Config& config, const std::vector<host::LocalAddress>& addresses);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

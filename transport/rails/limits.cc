@@ -7,7 +7,7 @@
 #include "transport/rails/rail_kinds.h"
 #include "transport/tcp/nic/port.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 std::size_t devices_of(const config::Tcp& process) {
   return static_cast<std::size_t>(
@@ -37,4 +37,4 @@ std::optional<std::uint16_t> queues_by_kind(const config::Rail& rail) {
   return queues ? std::optional(*queues) : std::nullopt;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "config/config.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 // The devices that a process with these rails opens at the start.
 [[nodiscard]] std::size_t devices_of(const config::Tcp& process);
@@ -22,4 +22,4 @@ namespace tfabric::tcp {
 // interface must be asked.
 [[nodiscard]] std::optional<std::uint16_t> queues_by_kind(const config::Rail& rail);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -16,7 +16,7 @@
 #include "transport/rails/rail_links.h"
 #include "transport/tcp/link/tcp.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 // How long a failure is the answer: longer than any caller takes to come back for it.
@@ -150,4 +150,4 @@ Result<Route> LocalRail::route_to(const net::IpAddress& /*peer*/, std::uint64_t 
   return Route{.carrier = up ? peer.link : nullptr, .remote = remote};
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -26,7 +26,7 @@
 #include "transport/tcp/nic/shared_wire.h"
 #include "transport/tcp/stack/receive_share.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 class LocalRail final : public Rail {
  public:
@@ -139,4 +139,4 @@ class LocalRail final : public Rail {
   std::thread thread_;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

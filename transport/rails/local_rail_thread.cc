@@ -13,7 +13,7 @@
 #include "transport/rails/rail_links.h"
 #include "transport/tcp/link/tcp.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 // How often to connect again to a process whose socket has no room, to look whether a wire has drained, and
@@ -329,4 +329,4 @@ void LocalRail::fail(std::uint64_t process, const std::string& why) {
   }
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -15,7 +15,7 @@
 #include "base/wire_codec.h"
 #include "transport/tcp/stack/siphash.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31776c2d62616674;  // "tfab-lw1"
@@ -226,4 +226,4 @@ bool has_hung_up(int socket) {
   return poll(&state, 1, 0) == 1 && (state.revents & (POLLHUP | POLLERR)) != 0;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -22,7 +22,7 @@
 #include "base/fork_guard.h"
 #include "base/result.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 // Returns the number by which sockets, addresses and messages call a process. Anyone may know it: the
 // process's own number does not follow from it.
@@ -94,4 +94,4 @@ struct LocalIncoming {
 // Returns true if the other end has closed the connection, whatever there is left to receive.
 [[nodiscard]] bool has_hung_up(int socket);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -9,7 +9,7 @@
 #include "transport/rails/rail_kinds.h"
 #include "transport/tcp/nic/pools.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
@@ -125,4 +125,4 @@ Status check_ordinary_memory(std::uint32_t need_mib, const std::string& root) {
                   limit->bytes / kMib, limit->file, need_mib)};
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -10,7 +10,7 @@
 #include "host/sysfs.h"
 #include "hugepage/budget.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 // Packet buffers of a receive pool: enough bytes for the windows in use, within reason.
 [[nodiscard]] std::uint32_t receive_buffers(std::uint32_t mtu);
@@ -44,4 +44,4 @@ struct AllowedPages {
 // Errc::unusable if the control groups allow less ordinary memory than that.
 [[nodiscard]] Status check_ordinary_memory(std::uint32_t need_mib, const std::string& root = "");
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -11,7 +11,7 @@
 #include "transport/rails/rail_links.h"
 #include "transport/tcp/link/tcp.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 Result<std::vector<net::Prefix>> addresses_of(const config::Rail& config) {
@@ -215,4 +215,4 @@ Result<Route> NicRail::route_to(const net::IpAddress& peer, std::uint64_t peer_p
   return Route{.carrier = on_this_host ? loop_ : network_, .remote = peer};
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

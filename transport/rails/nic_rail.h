@@ -11,7 +11,7 @@ namespace tfabric::nic {
 class Port;
 }
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 // Says of an address that the rail cannot send to it, whatever the network is like.
 inline constexpr std::string_view kInNoNetwork = "is in none of the networks of the rail";
@@ -40,4 +40,4 @@ class NicRail final : public Rail {
   std::unique_ptr<Rail> local_;  // of a rail with a queue subset: local_rail_of(); else null
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -11,7 +11,7 @@
 #include "transport/rails/kernel_rail.h"
 #include "transport/rails/rail_kinds.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 std::optional<InterfaceFault> ethernet_fault(const host::Interface& interface, const config::Rail& rail) {
   if (interface.ethernet || config::is_kernel_stack(rail)) {
@@ -252,4 +252,4 @@ Status check_links(const config::Config& config, std::span<const host::Interface
   return any && bonds(config) ? Status() : first;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

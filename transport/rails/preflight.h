@@ -17,7 +17,7 @@
 #include "host/sysfs.h"
 #include "transport/transport.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 struct HostView {
   host::Sysfs sysfs;
@@ -69,4 +69,4 @@ struct InterfaceFault {
 [[nodiscard]] std::optional<InterfaceFault> af_xdp_port_fault(const config::PortRange& ports,
                                                               const host::KernelPorts& kernel);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

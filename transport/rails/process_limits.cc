@@ -17,7 +17,7 @@
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/nic/shared_wire.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 // EAL and its threads take 8 descriptors, a rail up to 6, and a wire to a peer on this host one more.
@@ -87,4 +87,4 @@ std::optional<ProcessFault> process_fault(const config::Tcp& config, const Proce
   return std::nullopt;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

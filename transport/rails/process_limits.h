@@ -8,7 +8,7 @@
 
 #include "config/config.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 struct ProcessLimits {
   std::uint64_t descriptors = 0;       // RLIMIT_NOFILE
@@ -29,4 +29,4 @@ struct ProcessFault {
 [[nodiscard]] std::optional<ProcessFault> process_fault(const config::Tcp& config,
                                                         const ProcessLimits& limits);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

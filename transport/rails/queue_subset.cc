@@ -10,7 +10,7 @@
 #include "config/address.h"
 #include "host/interfaces.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 config::PortRange ports_of(const config::PortRange& all, const config::QueueRange& queues,
                            std::uint32_t channels) {
@@ -134,4 +134,4 @@ std::optional<net::Neighbour> KernelNeighbours::next() {
   return std::nullopt;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -14,7 +14,7 @@
 #include "transport/tcp/net/neighbour_table.h"
 #include "transport/tcp/nic/xdp/program.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 // The TCP ports of `queues`, which are some of an interface's `channels` queues. Each queue has an equal
 // share of `all` (tcp.local_ports), so that a NIC can choose the queue by the destination port.
@@ -60,4 +60,4 @@ class KernelNeighbours final : public net::NeighbourSource {
   bool warned_ = false;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

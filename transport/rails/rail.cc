@@ -3,7 +3,7 @@
 #include "transport/rails/rail_kinds.h"
 #include "transport/tcp/link/tcp.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 std::shared_ptr<engine::Rehearsal> Rail::rehearsal() {
   return network() == nullptr ? nullptr : network()->options().rehearsal;
@@ -14,4 +14,4 @@ OpenedRail open_rail(const config::Rail& config, std::span<link::Tcp* const> eng
   return traits_of(config.kind).open(config, engines, ports, announce);
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -25,7 +25,7 @@ class PortMap;
 class Tcp;
 }  // namespace tfabric::link
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 // The way to a peer: the carrier, and the peer's address there. The carrier is null while it is being made;
 // ask again.
@@ -76,4 +76,4 @@ using OpenedRail = Result<std::vector<std::unique_ptr<Rail>>>;
 OpenedRail open_rail(const config::Rail& config, std::span<link::Tcp* const> engines,
                      const link::PortMap& ports, bool announce = true);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -20,7 +20,7 @@
 #include "transport/tcp/nic/port.h"
 #include "transport/tcp/nic/wire_sockets.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 using config::RailKind;
@@ -286,4 +286,4 @@ std::uint32_t buffer_mtu(const config::Rail& rail) {
   return fixed != 0 ? fixed : effective_mtu(rail);
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -17,7 +17,7 @@
 #include "transport/rails/rail.h"
 #include "transport/tcp/nic/packet_pipe.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 // How the driver reads the packets that it sends.
 enum class TransmitAccess : std::uint8_t {
@@ -83,4 +83,4 @@ struct RailKindTraits {
 // The IP packet that one of the rail's receive buffers holds.
 [[nodiscard]] std::uint32_t buffer_mtu(const config::Rail& rail);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

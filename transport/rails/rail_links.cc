@@ -3,7 +3,7 @@
 #include "transport/rails/memory_need.h"
 #include "transport/tcp/nic/device_arguments.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 std::shared_ptr<stack::ReceiveShare> make_receive_share(const config::Rail& config, std::size_t engines) {
   return std::make_shared<stack::ReceiveShare>(
@@ -65,4 +65,4 @@ Result<std::unique_ptr<link::Link>> make_loop_link(const std::string& name,
                                       std::move(member));
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

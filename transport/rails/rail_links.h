@@ -10,7 +10,7 @@
 #include "transport/rails/rail_kinds.h"
 #include "transport/tcp/link/link.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 // `share`: what the connections of the rail's links in one engine share. `rehearsal`: what all of its links
 // share, or null.
@@ -29,4 +29,4 @@ Result<std::unique_ptr<link::Link>> make_loop_link(const std::string& name,
                                                    link::ExchangeMember member = {},
                                                    std::shared_ptr<rte_mempool> pool = nullptr);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -16,7 +16,7 @@
 #include "transport/rails/rail_share.h"
 #include "transport/tcp/nic/device_arguments.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 // With this many CPUs for each engine, a process can spare one to poll it.
@@ -196,4 +196,4 @@ Result<RailPlan> plan_rails(const config::Config& config, const HostView& host) 
   return plan;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

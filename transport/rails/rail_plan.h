@@ -14,7 +14,7 @@
 #include "transport/tcp/link/options.h"
 #include "transport/tcp/nic/eal.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 struct RailPlan {
   // The configuration, but with the rails of this process alone, and with its part of tcp.local_ports.
@@ -46,4 +46,4 @@ Result<RailPlan> plan_of(const config::Config& config, const std::vector<std::si
 [[nodiscard]] engine::ProgressMode progress_mode(const config::Engine& config, std::uint32_t engines,
                                                  int cpus);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

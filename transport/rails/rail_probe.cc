@@ -8,7 +8,7 @@
 #include "transport/rails/rail_kinds.h"
 #include "transport/tcp/link/tcp.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 constexpr int kProbes = 3;  // RFC 5227 §1.1: PROBE_NUM
@@ -142,4 +142,4 @@ void announce_rails(link::Tcp& tcp, std::span<const std::unique_ptr<Rail>> rails
   }
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -18,7 +18,7 @@
 #include "transport/tcp/net/interface.h"
 #include "transport/transport.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 // How long a link may take to come up: negotiating takes NICs up to some seconds.
 inline constexpr Duration kLinkPatience = std::chrono::seconds(10);
@@ -60,4 +60,4 @@ class RailProbe {
 // Announces to the network the addresses of those rails that are probed. `rails`: the engine's ends.
 void announce_rails(link::Tcp& tcp, std::span<const std::unique_ptr<Rail>> rails);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -16,7 +16,7 @@
 #include "host/process_lock.h"
 #include "transport/rails/rail_kinds.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 using Rule = config::RailsPerProcess::Rule;
@@ -290,4 +290,4 @@ Result<std::vector<std::size_t>> lease_rails(const std::vector<config::Rail>& ra
   return share.any > 0 ? take_any(rails, share, place->path) : take_all(rails, share, place->path, wait);
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -17,7 +17,7 @@
 #include "base/time.h"
 #include "config/config.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 // Returns true if only one process can have the rail at a time: all rails but automatic memif ones.
 [[nodiscard]] bool is_exclusive(const config::Rail& rail);
@@ -49,4 +49,4 @@ Result<std::vector<std::size_t>> lease_rails(const std::vector<config::Rail>& ra
 // The name of a rail's lock: the same text in all processes of the host for the same thing.
 [[nodiscard]] std::string lease_name(const config::Rail& rail);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

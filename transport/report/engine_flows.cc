@@ -6,7 +6,7 @@
 #include "transport/report/engine_report.h"
 #include "transport/report/flow_account.h"
 
-namespace tfabric::tcp {
+namespace tfabric::report {
 namespace {
 
 // As for comms; a flow of a kernel's costs a system call.
@@ -178,4 +178,4 @@ void EngineReport::on_flow_gone(engine::Flow& flow) {
   flow.set_account(nullptr);
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::report

@@ -5,13 +5,13 @@
 #include "transport/report/engine_report.h"
 #include "transport/report/flow_account.h"
 
-namespace tfabric::tcp {
+namespace tfabric::report {
 namespace {
 
 // What a rail carries in that time when it only asks whether peers are there.
 constexpr std::uint64_t kTrickle = 64 << 10;
 
-void show(const RailDuty& duty, Instant now, observe::RailFacts& facts) {
+void show(const flows::RailDuty& duty, Instant now, observe::RailFacts& facts) {
   if (duty.stands_in.present(now)) {
     observe::put(facts.stands_in, duty.role);
     facts.stands_in_since = in_nanoseconds(duty.stands_in.since());
@@ -79,7 +79,7 @@ observe::RailFacts EngineReport::facts_of(std::string_view rail) const {
 
 void EngineReport::publish_rail(RailAccount& account, Instant now) {
   observe::RailFacts facts = facts_of(account);
-  const RailDuty duty = book_->duty_of(account.rail.name);
+  const flows::RailDuty duty = book_->duty_of(account.rail.name);
   account.stood_in_ns += duty.stands_in.present(now) ? in_nanoseconds(kRailInterval) : 0;
   account.missed_ns += duty.missed.present(now) ? in_nanoseconds(kRailInterval) : 0;
   show(duty, now, facts);
@@ -96,7 +96,7 @@ void EngineReport::publish_rail(RailAccount& account, Instant now) {
 observe::RailFacts EngineReport::facts_of(const RailAccount& account) const {
   const ShownRail& rail = account.rail;
   const engine::CarrierCounters sums = counters_of(account);
-  const RailLosses losses = book_->losses_of(rail.name);
+  const flows::RailLosses losses = book_->losses_of(rail.name);
   observe::RailFacts facts;
   observe::put(facts.name, rail.name);
   observe::put(facts.kind, rail.kind);
@@ -123,4 +123,4 @@ observe::RailFacts EngineReport::facts_of(const RailAccount& account) const {
   return facts;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::report

@@ -6,7 +6,7 @@
 
 #include "transport/report/flow_account.h"
 
-namespace tfabric::tcp {
+namespace tfabric::report {
 namespace {
 
 // What is looked at each millisecond: with thousands, each is a dozen lines that are in no cache.
@@ -17,7 +17,7 @@ constexpr Duration kRound = std::chrono::milliseconds(10);
 }  // namespace
 
 EngineReport::EngineReport(observe::Page& page, watchdog::Watchdog& watchdog, engine::Engine& engine,
-                           const PathBook& paths, std::uint16_t number, std::string_view progress)
+                           const flows::PathBook& paths, std::uint16_t number, std::string_view progress)
     : page_(&page),
       watch_(watchdog, number),
       engine_(&engine),
@@ -144,4 +144,4 @@ void EngineReport::publish_engine(std::uint64_t now) {
   page_->publish(slot_, id_, facts_);
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::report

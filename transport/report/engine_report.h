@@ -22,7 +22,7 @@
 #include "transport/flows/path.h"
 #include "transport/report/shown_comm.h"
 
-namespace tfabric::tcp {
+namespace tfabric::report {
 
 // A rail as it was opened.
 struct ShownRail {
@@ -37,7 +37,7 @@ class EngineReport final : public engine::Observer {
  public:
   // All of these outlive it.
   EngineReport(observe::Page& page, watchdog::Watchdog& watchdog, engine::Engine& engine,
-               const PathBook& paths, std::uint16_t number, std::string_view progress);
+               const flows::PathBook& paths, std::uint16_t number, std::string_view progress);
   ~EngineReport();
   EngineReport(const EngineReport&) = delete;
   EngineReport& operator=(const EngineReport&) = delete;
@@ -106,7 +106,7 @@ class EngineReport final : public engine::Observer {
   observe::Page* page_;
   CommWatch watch_;
   engine::Engine* engine_;
-  const PathBook* book_;
+  const flows::PathBook* book_;
   observe::EngineFacts facts_;
   std::uint64_t id_;
   std::uint32_t slot_;
@@ -119,4 +119,4 @@ class EngineReport final : public engine::Observer {
   Duration longest_wait_{};
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::report

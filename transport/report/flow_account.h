@@ -9,7 +9,7 @@
 #include "transport/engine/turn.h"
 #include "transport/report/engine_report.h"
 
-namespace tfabric::tcp {
+namespace tfabric::report {
 
 class EngineReport::FlowAccount final : public engine::FlowAccount {
  public:
@@ -31,4 +31,4 @@ class EngineReport::FlowAccount final : public engine::FlowAccount {
   EngineReport* report_;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::report

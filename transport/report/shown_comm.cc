@@ -3,7 +3,7 @@
 #include "transport/lane/record.h"
 #include "transport/watchdog/inquiry.h"
 
-namespace tfabric::tcp {
+namespace tfabric::report {
 
 watchdog::WatchedComm::Load ShownComm::load() const {
   Sight sight;
@@ -19,4 +19,4 @@ void ShownComm::send(const watchdog::Answer& answer, Instant /*now*/) {
   send_note(lane::encode_record(lane::RecordType::answer, watchdog::encode(answer)));
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::report

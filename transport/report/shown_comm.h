@@ -13,7 +13,7 @@
 #include "transport/watchdog/comm_watch.h"
 #include "transport/watchdog/watched_comm.h"
 
-namespace tfabric::tcp {
+namespace tfabric::report {
 
 using watchdog::CommWatch;
 
@@ -47,4 +47,4 @@ class ShownComm : public watchdog::WatchedComm {
   ~ShownComm() = default;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::report

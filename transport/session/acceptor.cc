@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "transport/lane/stream_lane.h"
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 namespace {
 
 // The most connections that have not proved that they have a token. More than this is a port scan or a flood.
@@ -185,4 +185,4 @@ void Acceptor::clear() {
   done_.clear();
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

@@ -17,7 +17,7 @@
 #include "transport/session/comm_table.h"
 #include "transport/session/hello.h"
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 
 class Acceptor final : public engine::Acceptor {
  public:
@@ -62,4 +62,4 @@ class Acceptor final : public engine::Acceptor {
   HalfOpens done_;                            // ended inside their own callbacks, and destroyed after them
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

@@ -1,6 +1,6 @@
 #include "transport/session/comm_table.h"
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 
 bool CommTable::add(const Token& token, std::uint64_t comm, LaneSink& sink) {
   return places_.emplace(Key{token_id(token), comm}, Place{token, &sink}).second;
@@ -27,4 +27,4 @@ void CommTable::forget(Instant now) {
   }
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

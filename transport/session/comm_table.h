@@ -17,7 +17,7 @@
 #include "transport/lane/lane.h"
 #include "transport/session/hello.h"
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 
 // The most lanes that a comm may have at once, whatever a peer asks for.
 inline constexpr std::uint16_t kMaxLanes = 256;
@@ -68,4 +68,4 @@ class CommTable {
   std::deque<std::pair<Instant, Key>> gone_;  // in the order of their end
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

@@ -9,7 +9,7 @@
 
 #include "base/wire_codec.h"
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 namespace {
 
 constexpr transport::HandleForm kForm{.kind = transport::HandleKind::tcp, .version = kProtocolVersion};
@@ -109,4 +109,4 @@ Result<Handle> read_handle(transport::ConstHandleBytes bytes) {
   return handle;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

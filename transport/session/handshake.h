@@ -24,7 +24,7 @@
 #include "transport/session/hello.h"
 #include "transport/session/pairing.h"
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 
 inline constexpr std::size_t kMaxHandleAddresses = 8;
 
@@ -56,4 +56,4 @@ void write_handle(const Handle& handle, HandleBytes bytes);
 // another version of this plugin.
 Result<Handle> read_handle(transport::ConstHandleBytes bytes);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

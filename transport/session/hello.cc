@@ -8,7 +8,7 @@
 #include "base/wire_codec.h"
 #include "transport/lane/record.h"
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 namespace {
 
 using Bytes = std::span<const std::byte>;
@@ -127,4 +127,4 @@ witness::Token witness_key(const Token& token, std::uint64_t one_process, std::u
   return sign(token, kWitnessLabel, {processes});
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

@@ -30,7 +30,7 @@
 #include "transport/stripe/message.h"
 #include "transport/witness/contact.h"
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 
 // Grows with every change of the handle, the handshake or the records.
 inline constexpr std::uint8_t kProtocolVersion = 6;
@@ -97,4 +97,4 @@ using WelcomeBytes = std::array<std::byte, 72>;
 [[nodiscard]] witness::Token witness_key(const Token& token, std::uint64_t one_process,
                                          std::uint64_t other_process);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 
 Status LaneOpening::on_control(const lane::RecordHeader& header, std::span<const std::byte> body) {
   const auto welcome =
@@ -17,4 +17,4 @@ Status LaneOpening::on_control(const lane::RecordHeader& header, std::span<const
   return opener_->on_welcome(lane_, *welcome, proof_of(hello_, bytes, token_));
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

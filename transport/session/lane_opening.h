@@ -12,7 +12,7 @@
 #include "transport/session/hello.h"
 #include "transport/stripe/message.h"
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 
 class LaneOpening final : public lane::ControlSink {
  public:
@@ -41,4 +41,4 @@ class LaneOpening final : public lane::ControlSink {
   HelloBytes hello_;
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

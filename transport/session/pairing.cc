@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 namespace {
 
 using Positions = std::vector<std::size_t>;
@@ -219,4 +219,4 @@ std::vector<RailPair> pair_rails(std::span<const RailEnd> ours, std::span<const 
   return pairs;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

@@ -15,7 +15,7 @@
 
 #include "base/address.h"
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 
 // The role of a rail in the comms of a device. The numbers travel in handles.
 enum class RailRole : std::uint8_t { own = 0, reserve = 1, lifeboat = 2 };
@@ -69,4 +69,4 @@ struct RailPair {
 [[nodiscard]] std::vector<RailPair> pair_rails(std::span<const RailEnd> ours,
                                                std::span<const RailEnd> theirs);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 namespace {
 
 // Each user is looked at once in about as many calls of on_time(), which are a millisecond apart.
@@ -110,4 +110,4 @@ void PeerProcesses::look_at_some() {
   }
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

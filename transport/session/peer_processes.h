@@ -14,7 +14,7 @@
 #include "transport/engine/turn.h"
 #include "transport/witness/witness.h"
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 
 // A comm.
 class ProcessUser {
@@ -85,4 +85,4 @@ class PeerProcesses final : public engine::Tended {
   bool has_new_ = false;  // a user that may have come after its process's end was found
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

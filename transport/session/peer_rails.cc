@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 namespace {
 
 // An address without its network.
@@ -45,4 +45,4 @@ const Endpoint* nearest_of(const RailEnd& ours, const PeerRail& theirs) {
                            });
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

@@ -10,7 +10,7 @@
 #include "transport/session/handshake.h"
 #include "transport/session/pairing.h"
 
-namespace tfabric::tcp {
+namespace tfabric::session {
 
 struct PeerRail {
   RailEnd end;
@@ -23,4 +23,4 @@ struct PeerRail {
 // those that are equally near the first.
 [[nodiscard]] const Endpoint* nearest_of(const RailEnd& ours, const PeerRail& theirs);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::session

@@ -22,7 +22,7 @@ struct HostOptions {
   std::uint16_t mtu = 1500;
   stack::CongestionAlgorithm congestion = stack::CongestionAlgorithm::cubic;
   stack::Options tcp;
-  tcp::CommOptions comm;
+  comm::CommOptions comm;
   std::shared_ptr<rte_mempool> pool;  // of the packets
 };
 
@@ -42,14 +42,14 @@ class Host {
 
   [[nodiscard]] engine::Engine& engine() { return engine_; }
   [[nodiscard]] link::Tcp& tcp() { return tcp_; }
-  [[nodiscard]] const tcp::Context& context() const { return context_; }
+  [[nodiscard]] const comm::Context& context() const { return context_; }
   [[nodiscard]] link::Link& link(std::size_t rail) { return *links_.at(rail); }
   [[nodiscard]] std::size_t rails() const { return links_.size(); }
   [[nodiscard]] net::IpAddress address(std::size_t rail) const { return address_of(number_, rail); }
   // Of the first NIC in the network; the others follow.
   [[nodiscard]] std::size_t first_nic() const { return first_nic_; }
-  [[nodiscard]] const tcp::Token& token() const { return token_; }
-  [[nodiscard]] tcp::Pending& pending() { return pending_; }
+  [[nodiscard]] const session::Token& token() const { return token_; }
+  [[nodiscard]] comm::Pending& pending() { return pending_; }
 
   [[nodiscard]] static net::IpAddress address_of(std::size_t host, std::size_t rail);
 
@@ -61,11 +61,11 @@ class Host {
   link::Tcp& tcp_;
   engine::Progress progress_;
   hugepage::RegionTable regions_;
-  tcp::Peers peers_;
-  tcp::Acceptor acceptor_;
-  tcp::Context context_;
-  tcp::Pending pending_;
-  tcp::Token token_{};
+  comm::Peers peers_;
+  session::Acceptor acceptor_;
+  comm::Context context_;
+  comm::Pending pending_;
+  session::Token token_{};
   std::vector<link::Link*> links_;
   bool busy_ = false;
 };

@@ -14,13 +14,13 @@ namespace {
 constexpr std::byte kGivenBack{0xee};
 constexpr std::size_t kSlack = 64;  // bytes that a receive has beyond its message
 
-std::vector<tcp::SendRoute> routes_between(Host& from, Host& to, const JobOptions& options) {
-  std::vector<tcp::RailEnd> ends;
-  for (const tcp::RailRole role : options.roles) {
+std::vector<comm::SendRoute> routes_between(Host& from, Host& to, const JobOptions& options) {
+  std::vector<session::RailEnd> ends;
+  for (const session::RailRole role : options.roles) {
     ends.push_back({.role = role});
   }
-  std::vector<tcp::SendRoute> routes;
-  for (const tcp::RailPair& pair : tcp::pair_rails(ends, ends)) {
+  std::vector<comm::SendRoute> routes;
+  for (const session::RailPair& pair : session::pair_rails(ends, ends)) {
     const net::IpAddress remote = to.address(pair.theirs);
     auto path = from.context().peers.paths.path(from.link(pair.ours).name(), remote, options.lanes);
     const std::uint32_t lanes = path->flows();
@@ -45,9 +45,9 @@ Job::Job(const JobOptions& options, Host& from, Host& to)
 
 void Job::open(Host& from, Host& to) {
   const engine::Guard guard(from.engine().lock());
-  const tcp::Hello hello{.token = to.token(), .comm = random_u64(), .serial = {}, .witness = {}};
-  send_ = std::make_unique<tcp::SendComm>(from.context(), hello, to.context().options.max_recvs,
-                                          routes_between(from, to, options_));
+  const session::Hello hello{.token = to.token(), .comm = random_u64(), .serial = {}, .witness = {}};
+  send_ = std::make_unique<comm::SendComm>(from.context(), hello, to.context().options.max_recvs,
+                                           routes_between(from, to, options_));
   if (send_->open_lanes()) {
     fail("a route cannot open a lane");
   }

@@ -26,9 +26,9 @@ struct JobOptions {
   Duration latest{};                    // how much later than it could be a receive is posted, at most
   Duration pause{};                     // the longest between two sends
   std::uint64_t seed = 0;
-  std::vector<tcp::RailRole> roles;  // of the rails, the same at both ends
-  tcp::FlowChoice lanes;             // of each route
-  bool keep = true;                  // buffers that were given back, to look at them in the end
+  std::vector<session::RailRole> roles;  // of the rails, the same at both ends
+  flows::FlowChoice lanes;               // of each route
+  bool keep = true;                      // buffers that were given back, to look at them in the end
 };
 
 class Job {
@@ -56,7 +56,7 @@ class Job {
   void look_at_buffers();
   void close();
 
-  [[nodiscard]] const tcp::SendComm& sender() const { return *send_; }
+  [[nodiscard]] const comm::SendComm& sender() const { return *send_; }
   [[nodiscard]] std::size_t received() const { return received_; }
   [[nodiscard]] std::uint64_t received_bytes() const { return received_bytes_; }
   // When the last receive ended, and the longest time between two.
@@ -83,8 +83,8 @@ class Job {
   JobOptions options_;
   Host* to_;
   SeededRandom random_;
-  std::unique_ptr<tcp::SendComm> send_;
-  std::unique_ptr<tcp::RecvComm> receive_;
+  std::unique_ptr<comm::SendComm> send_;
+  std::unique_ptr<comm::RecvComm> receive_;
   std::deque<Buffer> sends_, receives_;  // by message
   std::size_t sent_ = 0, received_ = 0;
   std::uint64_t received_bytes_ = 0;

@@ -34,7 +34,7 @@ Scenario stream_over(const std::vector<std::uint64_t>& rates) {
                  .roles = {},
                  .lanes = {.network = true, .flows = 1, .most = 1},
                  .keep = false};
-  job.roles.assign(rates.size(), tcp::RailRole::own);
+  job.roles.assign(rates.size(), session::RailRole::own);
   scenario.jobs = {job};
   return scenario;
 }
@@ -127,7 +127,7 @@ TEST_CASE("a rail that is lost stalls a job for moments, and is used again soon 
   CHECK(without >= 0.9e9);
   CHECK(again >= 0.9 * 2e9);
   // What the log says at the end of the job.
-  const tcp::RailLosses losses = stream.world().host(0).context().peers.paths.losses_of("host0eth0");
+  const flows::RailLosses losses = stream.world().host(0).context().peers.paths.losses_of("host0eth0");
   CHECK(losses.connections > 0);
   CHECK(losses.bytes > 0);
   CHECK(losses.longest >= 900ms);

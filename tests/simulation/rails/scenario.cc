@@ -51,9 +51,9 @@ JobOptions draw_job(SeededRandom& random, const Scenario& scenario) {
   job.latest = random.chance(0.5) ? random.between(Duration(1us), Duration(2ms)) : Duration::zero();
   job.pause = 6 * scenario.busy / static_cast<int>(job.messages.size());  // each third has one, of half that
   job.seed = random.next();
-  job.roles.assign(scenario.cables.size(), tcp::RailRole::own);
+  job.roles.assign(scenario.cables.size(), session::RailRole::own);
   if (job.roles.size() > 1 && random.chance(0.3)) {
-    job.roles.back() = tcp::RailRole::reserve;
+    job.roles.back() = session::RailRole::reserve;
   }
   const auto lanes = static_cast<std::uint32_t>(random.between(std::uint64_t{1}, 3u));
   job.lanes = {.network = random.chance(0.5), .flows = lanes, .most = lanes};
@@ -188,7 +188,7 @@ std::string to_text(const Scenario& scenario) {
   for (const JobOptions& job : scenario.jobs) {
     text += fmt::format("  host {} sends {} messages, {} at a time, {} lanes a route{}\n", job.from,
                         job.messages.size(), job.depth, job.lanes.flows,
-                        job.roles.back() == tcp::RailRole::reserve ? ", the last rail in reserve" : "");
+                        job.roles.back() == session::RailRole::reserve ? ", the last rail in reserve" : "");
   }
   for (const Fault& fault : scenario.faults) {
     text += fmt::format(

@@ -29,7 +29,7 @@ struct Scenario {
   stack::CongestionAlgorithm congestion = stack::CongestionAlgorithm::cubic;
   std::vector<CableOptions> cables;  // of the rails, the same at both hosts
   stack::Options tcp;
-  tcp::CommOptions comm;
+  comm::CommOptions comm;
   std::vector<JobOptions> jobs;
   Duration busy{};  // about how long the jobs have something to send, and when faults begin
   std::vector<Fault> faults;

@@ -47,7 +47,9 @@ struct TwoRails : BrokenHost {
     files.write("/dev/net/tun", "");
     configure(kFirst + kSecond);
   }
-  std::string lock_of(std::size_t rail) const { return tcp::lease_name(load_config(host)->tcp.rails[rail]); }
+  std::string lock_of(std::size_t rail) const {
+    return rails::lease_name(load_config(host)->tcp.rails[rail]);
+  }
 };
 
 }  // namespace

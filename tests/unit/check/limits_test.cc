@@ -13,7 +13,7 @@ using test::text_of;
 
 namespace {
 
-std::string rails(const std::string& kind, int count) {
+std::string rails_of(const std::string& kind, int count) {
   std::string text;
   for (int i = 0; i < count; ++i) {
     const std::string number = std::to_string(i);
@@ -28,15 +28,15 @@ std::string rails(const std::string& kind, int count) {
 TEST_CASE("more rails a process than DPDK can open is an error, and 32 are none") {
   BrokenHost broken;
   const std::string all = "[tcp]\nrails_per_process = \"all\"\n";
-  broken.configure(all + rails("tap", 32));
+  broken.configure(all + rails_of("tap", 32));
   REQUIRE_FALSE(has(broken.examine(), Id::rails_too_many));
-  broken.configure(all + rails("tap", 33));
+  broken.configure(all + rails_of("tap", 33));
   const Report report = broken.examine();
   REQUIRE_THAT(text_of(report, Id::rails_too_many),
                Contains("error configuration: this process has 33 rails") && Contains("32 devices"));
   REQUIRE(report.verdict.network == Network::nccl);
   // Of many rails, each of several processes has its share.
-  broken.configure(rails("tap", 40));
+  broken.configure(rails_of("tap", 40));
   broken.host.environment["LOCAL_RANK"] = "0";
   broken.host.environment["LOCAL_WORLD_SIZE"] = "2";
   REQUIRE_FALSE(has(broken.examine(), Id::rails_too_many));
@@ -44,11 +44,11 @@ TEST_CASE("more rails a process than DPDK can open is an error, and 32 are none"
 
 TEST_CASE("more engines than a rail has queues are reported with the number that is possible") {
   BrokenHost broken;
-  broken.configure("[tcp]\nengines = 4\n" + rails("tap", 1));
+  broken.configure("[tcp]\nengines = 4\n" + rails_of("tap", 1));
   REQUIRE_FALSE(has(broken.examine(), Id::engines_too_many));
-  broken.configure("[tcp]\nengines = 5\n" + rails("tap", 1));
+  broken.configure("[tcp]\nengines = 5\n" + rails_of("tap", 1));
   REQUIRE_THAT(text_of(broken.examine(), Id::engines_too_many),
                Contains("warning rail r0: tcp.engines is 5") && Contains("| tcp.engines = 4"));
-  broken.configure("[tcp]\nengines = 16\n" + rails("af_packet", 1));
+  broken.configure("[tcp]\nengines = 16\n" + rails_of("af_packet", 1));
   REQUIRE_FALSE(has(broken.examine(), Id::engines_too_many));
 }

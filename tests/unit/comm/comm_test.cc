@@ -8,8 +8,10 @@
 #include "tests/unit/comm/fabric.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
-using namespace tfabric::tcp::test;
+using namespace tfabric::comm;
+using namespace tfabric::flows;
+using namespace tfabric::session;
+using namespace tfabric::comm::test;
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 

@@ -7,7 +7,7 @@
 
 #include "transport/lane/record.h"
 
-namespace tfabric::tcp::test {
+namespace tfabric::comm::test {
 namespace {
 
 // As TCP's header of a record: what a lane that counts bytes counts for a piece beside it.
@@ -484,4 +484,4 @@ void Fabric::reset(std::size_t cable) {
   reset_at(cable, 1);
 }
 
-}  // namespace tfabric::tcp::test
+}  // namespace tfabric::comm::test

@@ -20,7 +20,7 @@
 #include "transport/lane/lane.h"
 #include "transport/session/acceptor.h"
 
-namespace tfabric::tcp::test {
+namespace tfabric::comm::test {
 
 // What a kind of lanes is like.
 struct Kind {
@@ -181,7 +181,7 @@ struct Host {
   engine::Progress progress{engine, engine::ProgressMode::by_owner, -1, {&engine}};
   hugepage::RegionTable regions;
   Peers peers;
-  Acceptor acceptor{peers.comms};
+  session::Acceptor acceptor{peers.comms};
   Context context;
   Pending pending{context};
   std::vector<WireCarrier*> carriers;
@@ -229,4 +229,4 @@ class Fabric {
   std::uint64_t last_number_ = 0, written_late_ = 0;
 };
 
-}  // namespace tfabric::tcp::test
+}  // namespace tfabric::comm::test

@@ -8,7 +8,7 @@
 #include "transport/lane/lane.h"
 #include "transport/lane/record.h"
 
-namespace tfabric::tcp::test {
+namespace tfabric::comm::test {
 
 class FakeCarrier final : public engine::Carrier {
  public:
@@ -91,4 +91,4 @@ class FakeLane final : public lane::Lane {
   FakeCarrier* carrier_;
 };
 
-}  // namespace tfabric::tcp::test
+}  // namespace tfabric::comm::test

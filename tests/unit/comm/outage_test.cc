@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::comm;
 using namespace std::chrono_literals;
 using witness::View;
 

@@ -6,7 +6,7 @@
 #include "tests/unit/comm/fake_lane.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::comm;
 using namespace std::chrono_literals;
 using test::FakeCarrier;
 using test::FakeLane;

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace tfabric::tcp::test {
+namespace tfabric::comm::test {
 namespace {
 
 constexpr std::uint32_t kBuffer = 4u << 20;
@@ -203,4 +203,4 @@ void UnixCarrier::cut() {
   }
 }
 
-}  // namespace tfabric::tcp::test
+}  // namespace tfabric::comm::test

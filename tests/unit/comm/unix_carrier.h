@@ -15,7 +15,7 @@
 #include "transport/engine/engine.h"
 #include "transport/lane/stream_carrier.h"
 
-namespace tfabric::tcp::test {
+namespace tfabric::comm::test {
 
 class UnixCarrier;
 
@@ -113,4 +113,4 @@ class UnixCarrier final : public lane::StreamCarrier, public engine::Polled {
   std::uint64_t last_number_ = 0;
 };
 
-}  // namespace tfabric::tcp::test
+}  // namespace tfabric::comm::test

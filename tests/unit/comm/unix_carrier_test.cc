@@ -9,8 +9,10 @@
 #include "transport/comm/send_comm.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
-using namespace tfabric::tcp::test;
+using namespace tfabric::comm;
+using namespace tfabric::flows;
+using namespace tfabric::session;
+using namespace tfabric::comm::test;
 
 namespace {
 

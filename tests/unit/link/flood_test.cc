@@ -81,8 +81,8 @@ struct Traffic {
   }
 
   Loop loop;
-  tcp::CommTable comms;
-  tcp::Acceptor acceptor{comms};
+  session::CommTable comms;
+  session::Acceptor acceptor{comms};
   Collector client;
   TcpFlow* flow = nullptr;
   std::string text;

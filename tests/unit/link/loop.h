@@ -83,7 +83,7 @@ struct Loop {
     nic::need_eal();
     engine.lock().lock();
     engine.set_acceptor(&hall);
-    auto made = tcp::make_loop_link("test", {.name = "test", .mtu = 1500, .addresses = {{kAddress, 24}}});
+    auto made = rails::make_loop_link("test", {.name = "test", .mtu = 1500, .addresses = {{kAddress, 24}}});
     INFO((made ? std::string() : made.error().message));
     REQUIRE(made.ok());
     link = made->get();

@@ -31,23 +31,23 @@ struct Wire {
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
-  std::unique_ptr<tcp::Rail> open(config::RailKind kind, const std::string& address, std::uint32_t mtu,
-                                  std::string_view faults = {}) {
+  std::unique_ptr<rails::Rail> open(config::RailKind kind, const std::string& address, std::uint32_t mtu,
+                                    std::string_view faults = {}) {
     const Options defaults;
     Tcp* const engines[] = {&tcp};
-    auto rails = tcp::open_rail({.name = kind == config::RailKind::vhost ? "vhost" : "virtio",
-                                 .kind = kind,
-                                 .device = folder.path("s"),
-                                 .addresses = {address},
-                                 .mtu = mtu,
-                                 .faults = *config::parse_faults(faults)},
-                                engines, PortMap(defaults.first_port, defaults.ports, 1, tcp.port()));
+    auto rails = rails::open_rail({.name = kind == config::RailKind::vhost ? "vhost" : "virtio",
+                                   .kind = kind,
+                                   .device = folder.path("s"),
+                                   .addresses = {address},
+                                   .mtu = mtu,
+                                   .faults = *config::parse_faults(faults)},
+                                  engines, PortMap(defaults.first_port, defaults.ports, 1, tcp.port()));
     INFO((rails ? std::string() : rails.error().message));
     REQUIRE(rails.ok());
     return std::move(rails->front());
   }
   // Connects from one rail to the other.
-  TcpFlow& connect(tcp::Rail& from, const tcp::Rail& to, engine::FlowHandler& handler) {
+  TcpFlow& connect(rails::Rail& from, const rails::Rail& to, engine::FlowHandler& handler) {
     lane::StreamCarrier& carrier = *from.route_to(to.address(), 0)->carrier;
     engine::Flow* flow = carrier.connect(to.address(), tcp.port(), &handler, 0);
     REQUIRE(flow != nullptr);
@@ -62,7 +62,7 @@ struct Wire {
   engine::Engine engine{engine::EngineOptions{}};
   Tcp& tcp = add_tcp(engine, {});
   Hall hall;
-  std::unique_ptr<tcp::Rail> vhost, virtio;
+  std::unique_ptr<rails::Rail> vhost, virtio;
 };
 
 // Bytes no two neighbourhoods of which are alike.
@@ -79,12 +79,12 @@ stack::Payload payload_of(const std::string& text) {
           .size = static_cast<std::uint32_t>(text.size())};
 }
 
-Link& link_of(tcp::Rail& rail, const tcp::Rail& peer) {
+Link& link_of(rails::Rail& rail, const rails::Rail& peer) {
   return static_cast<Link&>(*rail.route_to(peer.address(), 0)->carrier);
 }
 
 // Sends a text from each end to the other. Returns the flow.
-TcpFlow& carry(Wire& wire, tcp::Rail& from, tcp::Rail& to, Collector& client, std::size_t size) {
+TcpFlow& carry(Wire& wire, rails::Rail& from, rails::Rail& to, Collector& client, std::size_t size) {
   TcpFlow& flow = wire.connect(from, to, client);
   REQUIRE(wire.until([&] { return flow.connection().established() && wire.hall.accepted != nullptr; }));
   const std::string there = text_of(size), back = text_of(2'000'003);
@@ -100,7 +100,7 @@ TcpFlow& carry(Wire& wire, tcp::Rail& from, tcp::Rail& to, Collector& client, st
   return flow;
 }
 
-void exchange(Wire& wire, tcp::Rail& from, tcp::Rail& to) {
+void exchange(Wire& wire, rails::Rail& from, rails::Rail& to) {
   Collector client;
   CHECK(carry(wire, from, to, client, 3'000'001).connection().info().timeouts == 0);
 }

@@ -78,7 +78,7 @@ TEST_CASE("a process never takes more hugepages than are reserved for it") {
       CAPTURE(mtu, rails);
       tcp.rails.push_back({.name = "eni", .kind = config::RailKind::pci, .mtu = mtu});
       enis.push_back({.mtu = mtu});
-      REQUIRE(process_need_mib(enis) >= tcp::memory_need_mib(tcp).hugepages);
+      REQUIRE(process_need_mib(enis) >= rails::memory_need_mib(tcp).hugepages);
     }
   }
 }

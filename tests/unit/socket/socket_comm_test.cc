@@ -21,7 +21,7 @@ struct Message {
 };
 
 struct Comms {
-  explicit Comms(std::uint32_t lanes = 1, const tcp::CommOptions& options = {}, bool witnessed = false)
+  explicit Comms(std::uint32_t lanes = 1, const comm::CommOptions& options = {}, bool witnessed = false)
       : a_witness(witnessed ? open_witness() : nullptr),
         b_witness(witnessed ? open_witness() : nullptr),
         a({}, options),
@@ -41,17 +41,18 @@ struct Comms {
       if (witnessed) {
         a.peers.processes.use(*a_witness, a.engine);
       }
-      const auto path = std::make_shared<tcp::Path>(tcp::FlowChoice{.flows = lanes, .most = lanes}, "test");
-      std::vector<tcp::SendRoute> routes(1);
+      const auto path =
+          std::make_shared<flows::Path>(flows::FlowChoice{.flows = lanes, .most = lanes}, "test");
+      std::vector<comm::SendRoute> routes(1);
       routes[0] = {.carrier = a.carrier->number(),
                    .remote = kLoopback,
                    .port = relay.port(),
                    .path = path,
                    .wanted = lanes,
                    .joined = {}};
-      send = std::make_unique<tcp::SendComm>(
+      send = std::make_unique<comm::SendComm>(
           a.context,
-          tcp::Hello{.token = token, .comm = 7, .serial = {}, .witness = a.peers.processes.contact()},
+          session::Hello{.token = token, .comm = 7, .serial = {}, .witness = a.peers.processes.contact()},
           std::uint8_t{1}, std::move(routes));
       for (std::uint32_t i = 0; i < lanes; ++i) {
         REQUIRE(send->open_lane({0}));
@@ -115,17 +116,17 @@ struct Comms {
     return std::move(*opened);
   }
   [[nodiscard]] bool witnessed() const {
-    return tcp::PeerProcesses::view(*send) == witness::View::alive &&
-           tcp::PeerProcesses::view(*receive) == witness::View::alive;
+    return session::PeerProcesses::view(*send) == witness::View::alive &&
+           session::PeerProcesses::view(*receive) == witness::View::alive;
   }
 
   std::unique_ptr<witness::Witness> a_witness, b_witness;  // null: none
   Side a, b;
   Relay relay;
-  tcp::Pending pending{b.context};
-  tcp::Token token{};
-  std::unique_ptr<tcp::SendComm> send;
-  std::unique_ptr<tcp::RecvComm> receive;
+  comm::Pending pending{b.context};
+  session::Token token{};
+  std::unique_ptr<comm::SendComm> send;
+  std::unique_ptr<comm::RecvComm> receive;
   std::deque<Message> messages;
 };
 
@@ -226,7 +227,7 @@ TEST_CASE("a comm that fails at one end fails at the other with its reason") {
     const engine::Guard guard(comms.b.engine.lock());
     comms.receive->fail_from_outside({Errc::internal, why});
   }
-  tcp::CommCore& other = sender ? static_cast<tcp::CommCore&>(*comms.receive) : *comms.send;
+  comm::CommCore& other = sender ? static_cast<comm::CommCore&>(*comms.receive) : *comms.send;
   REQUIRE(comms.until([&] { return other.failed(); }));
   CHECK_THAT(other.error().message, Contains(why));
 }
@@ -238,7 +239,7 @@ TEST_CASE("the end of the peer's process is noticed at once at both ends") {
   REQUIRE(comms.until([&] { return comms.send->failed() && comms.receive->failed(); }));
   CHECK_THAT(comms.receive->error().message, Contains("has ended without closing its communicators"));
   CHECK_THAT(comms.send->error().message, Contains("has ended without closing its communicators"));
-  CHECK(monotonic_now() - start < tcp::CommOptions{}.outage / 2);
+  CHECK(monotonic_now() - start < comm::CommOptions{}.outage / 2);
 }
 
 TEST_CASE(
@@ -258,7 +259,7 @@ TEST_CASE(
   REQUIRE(comms.until([&] { return comms.witnessed(); }));
   const auto ask = [&] {
     const engine::Guard guard(comms.a.engine.lock());
-    return static_cast<tcp::ProcessUser&>(*comms.send).ask_lanes(1);
+    return static_cast<session::ProcessUser&>(*comms.send).ask_lanes(1);
   };
   CHECK(ask().living);
   {

@@ -17,7 +17,7 @@ namespace tfabric::socket::test {
 inline const net::IpAddress kLoopback = *net::parse_ip("127.0.0.1");
 
 struct Side {
-  explicit Side(const SocketLimits& limits = {}, const tcp::CommOptions& options = {})
+  explicit Side(const SocketLimits& limits = {}, const comm::CommOptions& options = {})
       : context{engine, progress, regions, options, peers} {
     auto opened = SocketCarrier::make(
         engine, {.rail = "lo", .interface = "lo", .addresses = {kLoopback}, .limits = limits});
@@ -45,9 +45,9 @@ struct Side {
   engine::Engine engine{{}};
   engine::Progress progress{engine, engine::ProgressMode::inline_, -1, {&engine}};
   hugepage::RegionTable regions;
-  tcp::Peers peers;
-  tcp::Acceptor acceptor{peers.comms};
-  tcp::Context context;
+  comm::Peers peers;
+  session::Acceptor acceptor{peers.comms};
+  comm::Context context;
   SocketCarrier* carrier = nullptr;
 };
 

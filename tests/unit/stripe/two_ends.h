@@ -1,5 +1,5 @@
 // Both ends of a comm over fake lanes: an Outbox and its Burials, an Inbox and its Graves, and between them
-// what tcp::SendComm and tcp::RecvComm do to keep lanes, to say records and to hear them.
+// what comm::SendComm and comm::RecvComm do to keep lanes, to say records and to hear them.
 //
 // Nothing happens by itself: each public function is one event. Lanes are numbered from 0 as they were
 // opened. An event that cannot happen now returns false and changes nothing.

@@ -9,8 +9,8 @@
 #include "tests/unit/tcp/comm_pair.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
-using namespace tfabric::tcp::test;
+using namespace tfabric::session;
+using namespace tfabric::comm::test;
 using Catch::Contains;
 
 namespace {

@@ -9,9 +9,9 @@
 
 #include "tests/unit/tcp/comm_pair.h"
 
-namespace tfabric::tcp::test {
+namespace tfabric::comm::test {
 
-[[nodiscard]] inline std::vector<std::byte> record_of(const Hello& hello) {
+[[nodiscard]] inline std::vector<std::byte> record_of(const session::Hello& hello) {
   return lane::encode_record(lane::RecordType::hello, encode(hello));
 }
 
@@ -19,7 +19,7 @@ namespace tfabric::tcp::test {
 struct Caller final : engine::FlowHandler {
   std::size_t on_data(engine::Flow& /*flow*/, std::span<const std::byte> bytes) override {
     heard.insert(heard.end(), bytes.begin(), bytes.end());
-    if (!proved && answer() && answer()->status == WelcomeStatus::ok && proves) {
+    if (!proved && answer() && answer()->status == session::WelcomeStatus::ok && proves) {
       proved = true;
       std::vector<std::byte> words = proof();
       words.insert(words.end(), after_proof.begin(), after_proof.end());
@@ -37,13 +37,13 @@ struct Caller final : engine::FlowHandler {
     say(words);
   }
   // The whole handshake; then, in one segment with the proof, `rest`.
-  void join(World& world, const Hello& as, std::vector<std::byte> rest = {}) {
+  void join(World& world, const session::Hello& as, std::vector<std::byte> rest = {}) {
     proves = true;
     after_proof = std::move(rest);
     greet(world, as);
   }
   // The hello alone: the welcome is read, and not answered.
-  void greet(World& world, const Hello& as) {
+  void greet(World& world, const session::Hello& as) {
     hello = as;
     call(world, record_of(as));
   }
@@ -58,9 +58,10 @@ struct Caller final : engine::FlowHandler {
   // To what has been heard so far.
   [[nodiscard]] std::vector<std::byte> proof() const {
     const std::span<const std::byte> body = *body_of(lane::RecordType::welcome);
-    WelcomeBytes welcome{};
+    session::WelcomeBytes welcome{};
     std::copy(body.begin(), body.end(), welcome.begin());
-    return lane::encode_record(lane::RecordType::proof, proof_of(encode(hello), welcome, hello.token));
+    return lane::encode_record(lane::RecordType::proof,
+                               session::proof_of(encode(hello), welcome, hello.token));
   }
 
   // Returns the body of the first record of this type that has come whole and is accepted.
@@ -84,16 +85,16 @@ struct Caller final : engine::FlowHandler {
     return find(type, [](const lane::RecordHeader&) { return true; });
   }
   // The welcome, once it has come, if it is an answer to the hello.
-  [[nodiscard]] std::optional<Welcome> answer() const {
+  [[nodiscard]] std::optional<session::Welcome> answer() const {
     const auto body = body_of(lane::RecordType::welcome);
-    return body ? decode_welcome(*body, encode(hello), hello.token) : std::nullopt;
+    return body ? session::decode_welcome(*body, encode(hello), hello.token) : std::nullopt;
   }
 
-  Hello hello;
+  session::Hello hello;
   engine::Flow* flow = nullptr;
   std::vector<std::byte> heard, after_proof;
   bool proves = false, proved = false;
   bool refused = false;
 };
 
-}  // namespace tfabric::tcp::test
+}  // namespace tfabric::comm::test

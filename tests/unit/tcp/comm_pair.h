@@ -18,7 +18,7 @@
 #include "transport/session/acceptor.h"
 #include "transport/tcp/link/tcp.h"
 
-namespace tfabric::tcp::test {
+namespace tfabric::comm::test {
 
 inline const std::array kAddresses{*net::parse_ip("10.77.0.1"), *net::parse_ip("10.77.1.1")};
 
@@ -96,38 +96,38 @@ struct World {
   engine::Progress progress{engine, engine::ProgressMode::inline_, -1, {&engine}};
   hugepage::RegionTable regions;
   Peers peers;
-  Acceptor acceptor{peers.comms};
+  session::Acceptor acceptor{peers.comms};
   Context context;
   Pending pending{context};
-  Token token{};
+  session::Token token{};
   std::vector<std::shared_ptr<CutWire>> wires;
   std::vector<link::Link*> links;
 };
 
 // The classes of the routes over the two links.
-using Ranks = std::array<RouteClass, 2>;
-inline constexpr Ranks kBothOwn{RouteClass::own, RouteClass::own};
+using Ranks = std::array<session::RouteClass, 2>;
+inline constexpr Ranks kBothOwn{session::RouteClass::own, session::RouteClass::own};
 
 // Returns a send comm over both links that has one lane on each of the lowest class to begin with. `path`
 // says how many are used; null: the test does. `spare`: the second one may lead nowhere.
-inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std::uint8_t max_recvs,
+inline std::unique_ptr<SendComm> open_send(World& world, const session::Hello& hello, std::uint8_t max_recvs,
                                            const Ranks& ranks = kBothOwn,
-                                           std::shared_ptr<Path> path = nullptr, bool spare = false) {
+                                           std::shared_ptr<flows::Path> path = nullptr, bool spare = false) {
   const engine::Guard guard(world.engine.lock());
   const bool chosen_by_test = path == nullptr;
   std::vector<SendRoute> routes;
   for (std::size_t i = 0; i < kAddresses.size(); ++i) {
-    routes.push_back(
-        {.rank = ranks[i],
-         .carrier = world.links[i]->number(),
-         .rail_number = static_cast<std::uint16_t>(i),
-         .remote = kAddresses[i],
-         .port = world.tcp.port(),
-         .path = chosen_by_test ? world.peers.paths.path(world.links[i]->name(), kAddresses[i], FlowChoice{})
-                                : path,
-         .joined = {},
-         .awake = chosen_by_test,  // seems to be: the path is not woken, and asks for nothing
-         .spare = spare && i == 1});
+    routes.push_back({.rank = ranks[i],
+                      .carrier = world.links[i]->number(),
+                      .rail_number = static_cast<std::uint16_t>(i),
+                      .remote = kAddresses[i],
+                      .port = world.tcp.port(),
+                      .path = chosen_by_test ? world.peers.paths.path(world.links[i]->name(), kAddresses[i],
+                                                                      flows::FlowChoice{})
+                                             : path,
+                      .joined = {},
+                      .awake = chosen_by_test,  // seems to be: the path is not woken, and asks for nothing
+                      .spare = spare && i == 1});
   }
   auto send = std::make_unique<SendComm>(world.context, hello, max_recvs, std::move(routes));
   REQUIRE_FALSE(send->open_lanes());
@@ -155,7 +155,7 @@ class Pair {
     use_flows_locked(route, flows, keep);
   }
   void use_flows_locked(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep) {
-    static_cast<PathUser&>(*send).use_flows(route, flows, keep, monotonic_now());
+    static_cast<flows::PathUser&>(*send).use_flows(route, flows, keep, monotonic_now());
   }
 
   struct Message {
@@ -220,7 +220,7 @@ class Pair {
     finish(one);
   }
 
-  Hello hello;
+  session::Hello hello;
   std::unique_ptr<SendComm> send;
   std::unique_ptr<RecvComm> receive;
 
@@ -241,4 +241,4 @@ class Pair {
   std::deque<Message> messages_;
 };
 
-}  // namespace tfabric::tcp::test
+}  // namespace tfabric::comm::test

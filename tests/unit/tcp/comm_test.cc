@@ -7,8 +7,10 @@
 #include "tests/unit/tcp/comm_pair.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
-using namespace tfabric::tcp::test;
+using namespace tfabric::comm;
+using namespace tfabric::flows;
+using namespace tfabric::session;
+using namespace tfabric::comm::test;
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include "tests/unit/tcp/watched_job.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
-using namespace tfabric::tcp::test;
+
+using namespace tfabric::comm::test;
 using verdict::PeerView;
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include "transport/tcp/nic/loop_ring.h"
 
-namespace tfabric::tcp::test {
+namespace tfabric::comm::test {
 
 class CutWire final : public nic::PacketPipe {
  public:
@@ -40,4 +40,4 @@ class CutWire final : public nic::PacketPipe {
   State state_ = State::whole;
 };
 
-}  // namespace tfabric::tcp::test
+}  // namespace tfabric::comm::test

@@ -12,22 +12,22 @@
 #include "tests/unit/nic/ring_device.h"
 #include "tests/unit/tcp/comm_pair.h"
 
-namespace tfabric::tcp {
+namespace tfabric::device {
 namespace {
 
 using namespace std::chrono_literals;
 
-class SubsetRail final : public Rail {
+class SubsetRail final : public rails::Rail {
  public:
   explicit SubsetRail(link::Link* link)
-      : Rail({.name = "subset",
-              .kind = config::RailKind::af_xdp,
-              .device = "eth1",
-              .queues = config::QueueRange{0, 1}}),
+      : rails::Rail({.name = "subset",
+                     .kind = config::RailKind::af_xdp,
+                     .device = "eth1",
+                     .queues = config::QueueRange{0, 1}}),
         link_(link) {}
   [[nodiscard]] net::IpAddress address() const override { return test::kAddresses[0]; }
-  Result<Route> route_to(const net::IpAddress& peer, std::uint64_t /*process*/) override {
-    return Route{link_, peer};
+  Result<rails::Route> route_to(const net::IpAddress& peer, std::uint64_t /*process*/) override {
+    return rails::Route{link_, peer};
   }
   [[nodiscard]] std::uint32_t mtu() const override { return 1500; }
   [[nodiscard]] link::Link& link() const { return *link_; }
@@ -109,15 +109,15 @@ int milliseconds_in(const std::string& message) {
 }
 
 // Over one of the world's links.
-class WorldRail final : public Rail {
+class WorldRail final : public rails::Rail {
  public:
   WorldRail(test::World& world, std::size_t number)
-      : Rail({.name = "eth" + std::to_string(number), .kind = config::RailKind::af_packet}),
+      : rails::Rail({.name = "eth" + std::to_string(number), .kind = config::RailKind::af_packet}),
         link_(world.links[number]),
         address_(test::kAddresses[number]) {}
   [[nodiscard]] net::IpAddress address() const override { return address_; }
-  Result<Route> route_to(const net::IpAddress& peer, std::uint64_t /*process*/) override {
-    return Route{link_, peer};
+  Result<rails::Route> route_to(const net::IpAddress& peer, std::uint64_t /*process*/) override {
+    return rails::Route{link_, peer};
   }
   [[nodiscard]] std::uint32_t mtu() const override { return 1500; }
 
@@ -249,4 +249,4 @@ TEST_CASE("a rail without a link is the reason why a peer does not answer, which
   CHECK_THAT(error.message, Catch::Contains("rail cable: no link since "));
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::device

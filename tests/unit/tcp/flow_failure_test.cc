@@ -10,7 +10,7 @@
 #include "transport/tcp/nic/shared_wire.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+
 using Catch::Contains;
 using namespace std::chrono_literals;
 

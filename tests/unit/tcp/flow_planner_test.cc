@@ -9,7 +9,7 @@
 #include "base/random.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::flows;
 using namespace std::chrono_literals;
 
 namespace {

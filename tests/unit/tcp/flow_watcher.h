@@ -6,7 +6,7 @@
 #include "transport/lane/flow_failure.h"
 #include "transport/tcp/link/tcp.h"
 
-namespace tfabric::tcp::test {
+namespace tfabric::comm::test {
 
 // Takes all data, and keeps the reason of the failure.
 struct FlowWatcher final : engine::FlowHandler {
@@ -32,4 +32,4 @@ struct Door final : engine::Acceptor {
   FlowWatcher guest;
 };
 
-}  // namespace tfabric::tcp::test
+}  // namespace tfabric::comm::test

@@ -8,7 +8,7 @@
 
 #include "tests/hex.h"
 
-using namespace tfabric::tcp;
+using namespace tfabric::session;
 using namespace tfabric;
 
 namespace {

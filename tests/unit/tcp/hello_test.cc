@@ -11,7 +11,7 @@
 #include "transport/session/lane_opening.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::session;
 
 namespace {
 

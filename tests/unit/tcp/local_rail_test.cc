@@ -26,7 +26,7 @@
 #include "transport/tcp/nic/shared_wire.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::rails;
 using Catch::Contains;
 
 namespace {

@@ -5,7 +5,8 @@
 #include "transport/device/rail_summary.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::device;
+using namespace tfabric::flows;
 using namespace std::chrono_literals;
 using Catch::Contains;
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-using namespace tfabric::tcp;
+using namespace tfabric::session;
 using Rails = std::vector<RailEnd>;
 using Pairs = std::vector<RailPair>;
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::flows;
 using namespace std::chrono_literals;
 
 namespace {

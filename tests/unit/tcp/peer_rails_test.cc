@@ -4,7 +4,7 @@
 #include <vector>
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::session;
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include "tests/unit/tcp/comm_pair.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
-using namespace tfabric::tcp::test;
+
+using namespace tfabric::comm::test;
 using namespace std::chrono_literals;
 using Catch::Contains;
 

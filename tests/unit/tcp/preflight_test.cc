@@ -8,7 +8,7 @@
 #include "tests/unit/host/fake_host.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::rails;
 using Catch::Contains;
 using config::RailKind;
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::rails;
 using Catch::Contains;
 
 namespace {

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::rails;
 
 TEST_CASE("an interface's queues divide the ports evenly, in their order") {
   const config::PortRange all{.first = 49152, .last = 65535};

@@ -8,7 +8,7 @@
 #include "transport/rails/rail_share.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::rails;
 using Catch::Contains;
 using config::RailKind;
 using Numbers = std::vector<std::size_t>;

@@ -8,7 +8,7 @@
 #include "transport/rails/fatal_fault.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::rails;
 using Catch::Contains;
 using config::RailKind;
 using Positions = std::vector<std::size_t>;

@@ -44,7 +44,7 @@ struct Wire {
   }
 
   Interface interface;
-  tcp::RailProbe probe;
+  rails::RailProbe probe;
   std::vector<Bytes> frames;
 };
 
@@ -89,7 +89,7 @@ std::vector<Bytes> without_reports(std::vector<Bytes> frames) {
 TEST_CASE(
     "a rail without a gateway asks for its addresses like a host without any, and listens for a moment") {
   Wire wire(without_gateways());
-  REQUIRE(wire.run(silence) == tcp::kClaimWindow);
+  REQUIRE(wire.run(silence) == rails::kClaimWindow);
   REQUIRE_FALSE(wire.probe.fault());
   const std::vector<Bytes> frames = without_reports(wire.frames);
   REQUIRE(frames.size() == 6);  // three times, for both families
@@ -105,7 +105,7 @@ TEST_CASE(
 
 TEST_CASE("gateways that answer at once cost no more time") {
   Wire wire(our_config());
-  REQUIRE(wire.run(routers) == tcp::kClaimWindow);
+  REQUIRE(wire.run(routers) == rails::kClaimWindow);
   REQUIRE_FALSE(wire.probe.fault());
 }
 
@@ -180,20 +180,20 @@ TEST_CASE(
 
 TEST_CASE("our own probe that comes back, from a loop or a bond, is no claim") {
   Wire wire(without_gateways());
-  REQUIRE(wire.run([](const Bytes& frame) { return frame; }) == tcp::kClaimWindow);
+  REQUIRE(wire.run([](const Bytes& frame) { return frame; }) == rails::kClaimWindow);
   REQUIRE_FALSE(wire.probe.fault());
 }
 
 TEST_CASE("a link that comes late is waited for, and nothing is sent before") {
   Wire wire(without_gateways());
-  REQUIRE(wire.run(silence, /*link_after=*/4s) == 4s + tcp::kClaimWindow);
+  REQUIRE(wire.run(silence, /*link_after=*/4s) == 4s + rails::kClaimWindow);
   REQUIRE_FALSE(wire.probe.fault());
   REQUIRE(without_reports(wire.frames).size() == 6);
 }
 
 TEST_CASE("a link that does not come is a fault") {
   Wire wire(our_config());
-  REQUIRE(wire.run(silence, /*link_after=*/60s) == tcp::kLinkPatience);
+  REQUIRE(wire.run(silence, /*link_after=*/60s) == rails::kLinkPatience);
   REQUIRE(wire.probe.fault()->kind == Kind::no_link);
   REQUIRE_THAT(wire.probe.fault()->what, Contains("no link for 10 s"));
   REQUIRE(wire.frames.empty());

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::rails;
 using Catch::Contains;
 using config::RailKind;
 using Numbers = std::vector<std::size_t>;

@@ -9,8 +9,9 @@
 #include "tests/unit/tcp/comm_pair.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
-using namespace tfabric::tcp::test;
+using namespace tfabric::comm;
+using namespace tfabric::session;
+using namespace tfabric::comm::test;
 using namespace std::chrono_literals;
 using Catch::Contains;
 using State = CutWire::State;

@@ -9,8 +9,11 @@
 #include "transport/report/engine_report.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
-using namespace tfabric::tcp::test;
+using namespace tfabric::comm;
+using namespace tfabric::flows;
+using namespace tfabric::report;
+using namespace tfabric::session;
+using namespace tfabric::comm::test;
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include "tests/unit/tcp/comm_pair.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
-using namespace tfabric::tcp::test;
+
+using namespace tfabric::comm::test;
 using namespace std::chrono_literals;
 
 namespace {

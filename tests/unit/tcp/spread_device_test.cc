@@ -3,7 +3,7 @@
 
 #include "transport/device/device.h"
 
-namespace tfabric::tcp {
+namespace tfabric::device {
 namespace {
 
 // Counts what it is asked for; a connect() takes several calls, as a real one.
@@ -11,15 +11,16 @@ class Recorder final : public transport::Device {
  public:
   Recorder(std::uint64_t first, std::uint64_t step) : next_(first), step_(step) {}
   [[nodiscard]] const transport::DeviceProperties& properties() const override { return properties_; }
-  Result<std::unique_ptr<transport::Listener>> listen(HandleBytes, const transport::ListenOptions&) override {
+  Result<std::unique_ptr<transport::Listener>> listen(transport::HandleBytes,
+                                                      const transport::ListenOptions&) override {
     ++listens;
     return std::unique_ptr<transport::Listener>();
   }
   Result<std::unique_ptr<transport::SendComm>> connect(
-      HandleBytes handle, const transport::ConnectOptions& /*options*/) override {
-    if (attempt_of(handle) == 0) {
+      transport::HandleBytes handle, const transport::ConnectOptions& /*options*/) override {
+    if (transport::attempt_of(handle) == 0) {
       ++begun;
-      set_attempt(handle, next_);
+      transport::set_attempt(handle, next_);
       next_ += step_;
     } else {
       ++continued;
@@ -66,4 +67,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::device

@@ -5,8 +5,8 @@
 #include "tests/unit/tcp/comm_pair.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
-using namespace tfabric::tcp::test;
+using namespace tfabric::session;
+using namespace tfabric::comm::test;
 using namespace std::chrono_literals;
 using Catch::Contains;
 using State = CutWire::State;

@@ -11,7 +11,7 @@
 #include "transport/device/tcp_transport.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::device;
 using namespace std::chrono_literals;
 using Catch::Contains;
 

@@ -12,11 +12,11 @@
 #include "transport/lane/record.h"
 #include "transport/report/shown_comm.h"
 
-namespace tfabric::tcp::test {
+namespace tfabric::comm::test {
 
 using namespace std::chrono_literals;
 
-class WatchedComm final : public ShownComm {
+class WatchedComm final : public report::ShownComm {
  public:
   void show(Sight& sight) const override {
     sight.facts.messages = messages;
@@ -53,7 +53,7 @@ class WatchedJob {
       watchdog::Options options{.limits = limits, .self = name_of(r), .number = 1000 + 7 * r % 11};
       rank->watchdog = std::make_unique<watchdog::Watchdog>(std::move(options), *rank->page);
       for (std::size_t e = 0; e < engines; ++e) {
-        rank->watches.push_back(std::make_unique<CommWatch>(*rank->watchdog, e));
+        rank->watches.push_back(std::make_unique<watchdog::CommWatch>(*rank->watchdog, e));
       }
     }
   }
@@ -118,7 +118,7 @@ class WatchedJob {
   struct Rank {
     std::unique_ptr<observe::Page> page;
     std::unique_ptr<watchdog::Watchdog> watchdog;
-    std::vector<std::unique_ptr<CommWatch>> watches;
+    std::vector<std::unique_ptr<watchdog::CommWatch>> watches;
     std::vector<std::unique_ptr<WatchedComm>> comms;
     bool stopped = false;
     Duration paused{};
@@ -179,7 +179,7 @@ class WatchedJob {
     arriving.pop_front();
     const auto header = lane::decode(std::span(record).first<lane::kRecordHeaderBytes>());
     REQUIRE(header);
-    CommWatch& watch = *ranks_[comm.rank]->watches[comm.engine];
+    watchdog::CommWatch& watch = *ranks_[comm.rank]->watches[comm.engine];
     const auto body = std::span(record).subspan(lane::kRecordHeaderBytes);
     if (header->type == lane::RecordType::question) {
       watch.on_question(comm, body, now_);
@@ -191,9 +191,9 @@ class WatchedJob {
 
   void look(Rank& rank) {
     for (const auto& comm : rank.comms) {
-      ShownComm::Sight sight;
+      report::ShownComm::Sight sight;
       comm->show(sight);
-      rank.watches[comm->engine]->see(*comm, ShownComm::load_of(sight), now_);
+      rank.watches[comm->engine]->see(*comm, report::ShownComm::load_of(sight), now_);
     }
     for (const auto& watch : rank.watches) {
       watch->end_round();
@@ -207,4 +207,4 @@ class WatchedJob {
   Instant now_ = kBegin;
 };
 
-}  // namespace tfabric::tcp::test
+}  // namespace tfabric::comm::test

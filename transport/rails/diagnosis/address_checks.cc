@@ -8,7 +8,7 @@
 #include "transport/diagnosis/way_in.h"
 #include "transport/rails/diagnosis/examine.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 // The address stays where the host is reached by it: without it, the administrator would be cut off.
@@ -46,4 +46,4 @@ void check_addresses(const diagnosis::Host& host, const config::Rail& rail, Find
   }
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -13,7 +13,7 @@
 #include "transport/session/pairing.h"
 #include "transport/tcp/stack/connection.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 using RailCheck = void (*)(const diagnosis::Host&, const config::Config&, const config::Rail&, Findings&);
@@ -134,15 +134,15 @@ std::vector<diagnosis::RailNetwork> rail_networks(const config::Tcp& config) {
 std::vector<std::pair<std::size_t, std::size_t>> meeting_rails(
     std::span<const diagnosis::RailNetwork> ours, std::span<const diagnosis::RailNetwork> theirs) {
   const auto ends_of = [](std::span<const diagnosis::RailNetwork> rails) {
-    std::vector<RailEnd> ends;
+    std::vector<session::RailEnd> ends;
     for (const diagnosis::RailNetwork& rail : rails) {
-      ends.push_back(
-          {.kind = tcp::rail_kind(rail.by_kernel ? 1 : 0), .addresses = networks_of(rail.addresses)});
+      ends.push_back({.kind = session::rail_kind(rail.by_kernel ? 1 : 0),
+                      .addresses = session::networks_of(rail.addresses)});
     }
     return ends;
   };
   std::vector<std::pair<std::size_t, std::size_t>> meeting;
-  for (const RailPair& pair : pair_one_to_one(ends_of(ours), ends_of(theirs))) {
+  for (const session::RailPair& pair : session::pair_one_to_one(ends_of(ours), ends_of(theirs))) {
     meeting.emplace_back(pair.ours, pair.theirs);
   }
   return meeting;
@@ -153,4 +153,4 @@ bool says_unreachable(std::string_view error) {
          error.find(to_string(stack::ConnectionError::unreachable)) != std::string_view::npos;
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

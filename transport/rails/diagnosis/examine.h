@@ -15,7 +15,7 @@
 #include "transport/diagnosis/diagnosis.h"
 #include "transport/diagnosis/host.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 // Reads only: nothing is opened for use, bound or changed. No findings if no rail is configured.
 [[nodiscard]] diagnosis::Diagnosis examine(const config::Config& config, const diagnosis::Host& host);
@@ -83,4 +83,4 @@ void check_limits(const config::Config& config, Findings& findings);
 // The memory that the rails of a process need: hugepages or ordinary memory, and the process's limits.
 void check_memory(const diagnosis::Host& host, const config::Config& config, Findings& findings);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -15,7 +15,7 @@
 #include "transport/rails/kernel_rail.h"
 #include "transport/rails/preflight.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 using diagnosis::Id;
@@ -255,4 +255,4 @@ void check_socket_rail(const diagnosis::Host& host, const config::Config& /*conf
   }
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

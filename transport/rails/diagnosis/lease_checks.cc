@@ -16,7 +16,7 @@
 #include "transport/rails/rail_kinds.h"
 #include "transport/rails/rail_share.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 using diagnosis::Id;
@@ -177,4 +177,4 @@ void check_leases(const diagnosis::Host& host, const config::Config& config, Fin
   }
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -6,7 +6,7 @@
 #include "transport/rails/limits.h"
 #include "transport/rails/rail_share.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 using diagnosis::Id;
@@ -37,4 +37,4 @@ void check_limits(const config::Config& config, Findings& findings) {
   check_engines(config.tcp, findings);
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

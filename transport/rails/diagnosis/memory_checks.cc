@@ -11,7 +11,7 @@
 #include "transport/rails/memory_need.h"
 #include "transport/rails/rail_share.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 using diagnosis::Id;
@@ -223,4 +223,4 @@ void check_memory(const diagnosis::Host& host, const config::Config& config, Fin
   check_memlock(host, "AF_XDP", af_xdp_locked_mib(largest_share(config)), findings);
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

@@ -15,7 +15,7 @@
 #include "transport/diagnosis/way_in.h"
 #include "transport/rails/diagnosis/examine.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 namespace {
 
 using diagnosis::Id;
@@ -237,4 +237,4 @@ void check_pci_rail(const diagnosis::Host& host, const config::Config& /*config*
   }
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails

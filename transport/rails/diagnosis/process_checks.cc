@@ -5,7 +5,7 @@
 #include "transport/rails/process_limits.h"
 #include "transport/rails/rail_kinds.h"
 
-namespace tfabric::tcp {
+namespace tfabric::rails {
 
 using diagnosis::Id;
 
@@ -32,4 +32,4 @@ void check_speed(const config::Rail& rail, Findings& findings) {
       "speed_mbps = the NIC's true speed, on all hosts");
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::rails
