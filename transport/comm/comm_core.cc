@@ -8,6 +8,7 @@
 
 #include "transport/comm/wait_facts.h"
 #include "transport/lane/flow_failure.h"
+#include "transport/report/engine_report.h"
 
 namespace tfabric::comm {
 

@@ -23,6 +23,7 @@
 #include "transport/comm/requests.h"
 #include "transport/comm/suspicion.h"
 #include "transport/engine/turn.h"
+#include "transport/report/shown_comm.h"
 #include "transport/stripe/burial.h"
 #include "transport/stripe/message.h"
 #include "transport/transport.h"

@@ -1,4 +1,4 @@
-// What all comms of the TCP transport share.
+// What the comms of an engine share.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,12 @@
 #include "transport/engine/engine.h"
 #include "transport/engine/progress.h"
 #include "transport/flows/path.h"
-#include "transport/report/engine_report.h"
 #include "transport/session/comm_table.h"
 #include "transport/session/peer_processes.h"
+
+namespace tfabric::report {
+class EngineReport;
+}
 
 namespace tfabric::comm {
 

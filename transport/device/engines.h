@@ -14,6 +14,7 @@
 #include "transport/engine/progress.h"
 #include "transport/process/process.h"
 #include "transport/rails/rail.h"
+#include "transport/report/engine_report.h"
 #include "transport/session/acceptor.h"
 #include "transport/tcp/link/tcp.h"
 #include "transport/tcp/nic/control_thread.h"

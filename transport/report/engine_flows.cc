@@ -86,12 +86,13 @@ void EngineReport::look_at_flows(Instant now) {
     if (flow == nullptr) {
       return;
     }
-    cost += flow->carrier().traits().shows_packets ? 1 : kCostOfKernelFlow;
-    look_at(*flow);
+    const bool shows_packets = flow->carrier().traits().shows_packets;
+    cost += shows_packets ? 1 : kCostOfKernelFlow;
+    look_at(*flow, shows_packets);
   }
 }
 
-EngineReport::FlowAccount& EngineReport::account_of(engine::Flow& flow) {
+EngineReport::FlowAccount& EngineReport::account_of(engine::Flow& flow, bool records) {
   if (flow.account() == nullptr) {
     auto account = std::make_unique<FlowAccount>(*this);
     account->id = page_->new_id();
@@ -113,7 +114,7 @@ EngineReport::FlowAccount& EngineReport::account_of(engine::Flow& flow) {
     observe::put(account->facts.rail, rail);
     observe::put(account->facts.local, ends.substr(0, middle));
     observe::put(account->facts.peer, middle == std::string::npos ? std::string() : ends.substr(middle + 3));
-    if (flow.carrier().traits().shows_packets) {
+    if (records) {
       flow.set_recorder(page_->take_ring(account->id, account->ring_slot));
     }
     flow.set_account(std::move(account));
@@ -121,12 +122,12 @@ EngineReport::FlowAccount& EngineReport::account_of(engine::Flow& flow) {
   return static_cast<FlowAccount&>(*flow.account());
 }
 
-void EngineReport::look_at(engine::Flow& flow) {
+void EngineReport::look_at(engine::Flow& flow, bool shows_packets) {
   const engine::ConnectionInfo info = flow.stream().info();
   if (flow.account() == nullptr && info.state < engine::State::established) {
     return;  // it may take another port, or never be one
   }
-  FlowAccount& account = account_of(flow);
+  FlowAccount& account = account_of(flow, shows_packets);
   account.take(info, flow.stream());
   account.facts.comm = flow.handler() == nullptr ? 0 : flow.handler()->shown_id();
   look_for_trouble(flow, account, engine_->last_turn());
@@ -168,7 +169,7 @@ void EngineReport::on_flow_gone(engine::Flow& flow) {
   if (flow.account() == nullptr && info.bytes_sent + info.bytes_received == 0) {
     return;
   }
-  FlowAccount& account = account_of(flow);
+  FlowAccount& account = account_of(flow, /*records=*/false);
   account.take(info, flow.stream());
   --account.path->facts.flows;
   flow.set_recorder({});

@@ -89,8 +89,8 @@ class EngineReport final : public engine::Observer {
   void look_at_comms(Instant now) TF_IN_TURN;
   void look_at_flows(Instant now) TF_IN_TURN;
   [[nodiscard]] engine::Flow* flow_at(std::size_t place) const TF_IN_TURN;
-  void look_at(engine::Flow& flow) TF_IN_TURN;
-  FlowAccount& account_of(engine::Flow& flow) TF_IN_TURN;
+  void look_at(engine::Flow& flow, bool shows_packets) TF_IN_TURN;
+  FlowAccount& account_of(engine::Flow& flow, bool records) TF_IN_TURN;
   void keep(const FlowAccount& account, std::string_view why);
   void look_for_trouble(const engine::Flow& flow, FlowAccount& account, Instant now) TF_IN_TURN;
   void publish_engine(std::uint64_t now) TF_IN_TURN;
