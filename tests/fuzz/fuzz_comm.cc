@@ -77,11 +77,12 @@ std::vector<std::byte> a_piece(fuzz::Input& input) {
                                   .index = {static_cast<std::uint8_t>(input.u8() % 3)},
                                   .tag = input.u8() % 2u,
                                   .group = {input.u8() % 40u},
-                                  .length = input.u16() % 600u,
+                                  .length = input.u16() % 1200u,
                                   .total = input.u16() % 2000u,
                                   .offset = input.u8() % 8u * 128u};
   const lane::RecordHeaderBytes bytes = encode(header);
   std::vector<std::byte> record(bytes.begin(), bytes.end());
+  record.resize(lane::header_bytes_of(header));
   record.insert(record.end(), header.length, static_cast<std::byte>(input.u8()));
   return record;
 }

@@ -94,7 +94,7 @@ class ByteStream {
   // --- sending
   // Queue bytes: send() by reference, which must stay untouched until they are acknowledged, send_inline() as
   // a copy of at most kInlineBytes. Return false if there is no room now.
-  static constexpr std::uint32_t kInlineBytes = 40;
+  static constexpr std::uint32_t kInlineBytes = 64;
   virtual bool send(const Payload& range) TF_IN_TURN = 0;
   virtual bool send_inline(std::span<const std::byte> bytes) TF_IN_TURN = 0;
   // Bytes accepted, from the start.

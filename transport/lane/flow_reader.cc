@@ -20,11 +20,9 @@ Status FlowReader::take(std::span<const std::byte> bytes) {
     switch (phase_) {
       case Phase::header:
         n = take_header(bytes);
-        if (have_ == kRecordHeaderBytes) {
-          if (Status status = start_record(); !status) {
-            return refuse(status.error());
-          }
-        }
+        break;
+      case Phase::zeros:
+        n = take_zeros(bytes);
         break;
       case Phase::piece:
         n = take_piece(bytes);
@@ -43,14 +41,13 @@ Status FlowReader::take(std::span<const std::byte> bytes) {
   return {};
 }
 
-std::size_t FlowReader::take_header(std::span<const std::byte> bytes) {
+Result<std::size_t> FlowReader::take_header(std::span<const std::byte> bytes) {
   const std::size_t n = std::min(bytes.size(), kRecordHeaderBytes - have_);
   std::memcpy(header_bytes_.data() + have_, bytes.data(), n);
   have_ += static_cast<std::uint32_t>(n);
-  return n;
-}
-
-Status FlowReader::start_record() {
+  if (have_ < kRecordHeaderBytes) {
+    return n;
+  }
   const auto header = decode(header_bytes_);
   if (!header) {
     return Error{
@@ -60,8 +57,24 @@ Status FlowReader::start_record() {
         "before them may be wrong, too"};
   }
   header_ = *header;
+  if (header_bytes_of(header_) > have_) {
+    phase_ = Phase::zeros;
+    return n;
+  }
+  const Status status = start_record();
+  return status ? Result<std::size_t>(n) : status.error();
+}
+
+Result<std::size_t> FlowReader::take_zeros(std::span<const std::byte> bytes) {
+  const std::size_t n = std::min(bytes.size(), kLargePieceHeaderBytes - have_);
+  have_ += static_cast<std::uint32_t>(n);
+  const Status status = have_ == kLargePieceHeaderBytes ? start_record() : Status();
+  return status ? Result<std::size_t>(n) : status.error();
+}
+
+Status FlowReader::start_record() {
   have_ = 0;
-  taken_ += kRecordHeaderBytes;
+  taken_ += header_bytes_of(header_);
   if (header_.type == RecordType::piece) {
     return start_piece();
   }

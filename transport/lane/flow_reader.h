@@ -57,10 +57,11 @@ class FlowReader {
   }
 
  private:
-  enum class Phase : std::uint8_t { header, piece, control, failed };
+  enum class Phase : std::uint8_t { header, zeros, piece, control, failed };
 
   Status refuse(const Error& error);
-  std::size_t take_header(std::span<const std::byte> bytes);
+  Result<std::size_t> take_header(std::span<const std::byte> bytes) TF_IN_TURN;
+  Result<std::size_t> take_zeros(std::span<const std::byte> bytes) TF_IN_TURN;
   Status start_record() TF_IN_TURN;
   Status start_piece();
   Status advance_piece(std::size_t bytes);

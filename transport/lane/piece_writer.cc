@@ -12,28 +12,30 @@ namespace {
 
 // A piece that fits with its header into one range of the send queue is copied there.
 constexpr std::uint32_t kInlinePiece = engine::ByteStream::kInlineBytes - kRecordHeaderBytes;
+static_assert(engine::ByteStream::kInlineBytes >= kLargePieceHeaderBytes);
 
 }  // namespace
 
 stripe::LaneRoom room_for_pieces(const engine::ByteStream& stream) {
   const std::uint32_t room = stream.send_room();
-  constexpr auto kHeader = static_cast<std::uint32_t>(kRecordHeaderBytes);
+  constexpr auto kHeader = static_cast<std::uint32_t>(kLargePieceHeaderBytes);
   return {.queued = stream.stream_written() - stream.stream_acked(),
           .room = room > kHeader ? room - kHeader : 0};
 }
 
 std::optional<stripe::Span> write_piece(engine::ByteStream& stream, const stripe::Piece& piece) {
   const stripe::Outgoing& message = *piece.message;
-  const RecordHeaderBytes header = encode({.type = RecordType::piece,
-                                           .index = message.index,
-                                           .tag = message.tag,
-                                           .group = message.group,
-                                           .length = piece.length,
-                                           .total = message.size,
-                                           .offset = piece.offset});
+  const RecordHeader fields{.type = RecordType::piece,
+                            .index = message.index,
+                            .tag = message.tag,
+                            .group = message.group,
+                            .length = piece.length,
+                            .total = message.size,
+                            .offset = piece.offset};
+  const RecordHeaderBytes header = encode(fields);
+  std::array<std::byte, engine::ByteStream::kInlineBytes> bytes{};
+  std::memcpy(bytes.data(), header.data(), header.size());
   if (piece.length <= kInlinePiece) {
-    std::array<std::byte, engine::ByteStream::kInlineBytes> bytes;
-    std::memcpy(bytes.data(), header.data(), header.size());
     if (piece.length > 0) {
       std::memcpy(bytes.data() + header.size(), piece.data(), piece.length);
     }
@@ -42,7 +44,7 @@ std::optional<stripe::Span> write_piece(engine::ByteStream& stream, const stripe
     }
   } else {
     // Two ranges go or none: a header without its bytes would end the framing.
-    if (!stream.can_send_ranges(2) || !stream.send_inline(header)) {
+    if (!stream.can_send_ranges(2) || !stream.send_inline(std::span(bytes).first(header_bytes_of(fields)))) {
       return std::nullopt;
     }
     const bool sent = stream.send({piece.data(), piece.length, message.owner});

@@ -33,7 +33,7 @@
 namespace tfabric::session {
 
 // Grows with every change of the handle, the handshake or the records.
-inline constexpr std::uint8_t kProtocolVersion = 6;
+inline constexpr std::uint8_t kProtocolVersion = 7;
 
 using Token = SipHashKey;
 using Tag = SipHashTag;

@@ -18,7 +18,7 @@
 namespace tfabric::socket {
 namespace {
 
-constexpr std::size_t kScratchBytes = 256u << 10;  // stays in a CPU's cache
+constexpr std::size_t kScratchBytes = 64u << 10;  // stays in a CPU's cache
 constexpr int kEvents = 64;
 constexpr int kAcceptsPerTurn = 64;
 // How often flows are looked at for what takes too long, and the interface for its link.

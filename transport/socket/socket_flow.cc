@@ -48,6 +48,7 @@ SocketFlow::SocketFlow(SocketCarrier& carrier, PrivateDescriptor socket, bool co
       owner_(&carrier),
       socket_(std::move(socket)),
       phase_(connected ? Phase::open : Phase::connecting),
+      ahead_(kBeyond),
       readable_(connected),
       writable_(connected),
       since_(carrier.now()),
@@ -172,14 +173,21 @@ bool SocketFlow::read(std::span<std::byte> scratch, Instant now) {
   return any;
 }
 
-// Reads into the buffer or, in the middle of a large piece, to its place, with a little more for what follows
-// it.
+// Reads to its place what is left of a large piece, and into the buffer what follows it or is left of a small
+// one: little where large pieces follow each other, since they would be copied again from there, and ever
+// more while small ones come.
 std::size_t SocketFlow::read_once(std::span<std::byte> scratch, Instant now) {
   engine::FlowHandler* const handler = handler_;
   std::span<std::byte> place = handler != nullptr ? handler->next_place(*this) : std::span<std::byte>();
-  place =
-      place.size() < kDirect ? std::span<std::byte>() : place.first(std::min(place.size(), kBytesPerTurn));
-  scratch = place.empty() ? scratch : scratch.first(kBeyond);
+  std::size_t beyond = kBeyond;
+  if (place.size() >= kDirect) {
+    place = place.first(std::min(place.size(), kBytesPerTurn));
+    ahead_ = kBeyond;
+  } else {
+    beyond = place.size() + ahead_;
+    place = {};
+  }
+  scratch = scratch.first(std::min(scratch.size(), beyond));
   std::array<iovec, 2> ranges{{{place.data(), place.size()}, {scratch.data(), scratch.size()}}};
   msghdr message{};
   message.msg_iov = place.empty() ? &ranges[1] : ranges.data();
@@ -204,6 +212,9 @@ std::size_t SocketFlow::read_once(std::span<std::byte> scratch, Instant now) {
   }
   if (got > place.size()) {
     deliver(scratch.first(got - place.size()));
+  }
+  if (place.empty() && got == scratch.size()) {
+    ahead_ = std::min(2 * ahead_, kDirect);  // of a large piece that begins there, enough is left
   }
   return got;
 }

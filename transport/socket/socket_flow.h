@@ -111,6 +111,7 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
   bool bound_ = false;                // to the carrier's interface
   bool lives_ = false;                // the carrier knows that it has brought a byte
   std::uint64_t received_ = 0;        // bytes
+  std::size_t ahead_;                 // so many are read beyond a piece
   engine::ConnectionError error_ = engine::ConnectionError::none;
   int errno_ = 0;
   bool readable_ = false, writable_ = false, hung_up_ = false;

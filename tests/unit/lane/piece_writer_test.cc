@@ -25,7 +25,7 @@ std::unique_ptr<stack::Connection> connection(std::uint32_t send_buffer = 8u << 
 }  // namespace
 
 TEST_CASE("a piece takes the positions of its bytes in the stream, behind its header") {
-  const std::uint32_t length = GENERATE(0u, 1u, 16u, 17u, 128u, 100000u);
+  const std::uint32_t length = GENERATE(0u, 1u, 40u, 41u, 128u, 1023u, 1024u, 100000u);
   const auto stream = connection();
   const std::vector<std::byte> data(200000);
   const stripe::Outgoing message{
@@ -36,7 +36,7 @@ TEST_CASE("a piece takes the positions of its bytes in the stream, behind its he
   CHECK(first->end == kRecordHeaderBytes + 128);
   const auto second = write_piece(*stream, {&message, 128, length});
   REQUIRE(second.has_value());
-  CHECK(second->begin == first->end + kRecordHeaderBytes);
+  CHECK(second->begin == first->end + (length < kLargePiece ? 24 : 64));
   CHECK(second->end == second->begin + length);
   CHECK(stream->stream_written() == second->end);
   CHECK(room_for_pieces(*stream).queued == second->end);
@@ -46,16 +46,16 @@ TEST_CASE("a lane takes no more than it says, and nothing of a piece for which i
   const auto stream = connection(64u << 10);
   const std::vector<std::byte> data(64u << 10);
   const std::uint32_t room = room_for_pieces(*stream).room;
-  CHECK(room == (64u << 10) - kRecordHeaderBytes);
+  CHECK(room == (64u << 10) - kLargePieceHeaderBytes);
   stripe::Outgoing message{.data = data.data(), .size = room};
   REQUIRE(write_piece(*stream, {&message, 0, room}).has_value());
   CHECK(room_for_pieces(*stream).room == 0);
   const auto many = connection();
-  message.size = 17;
-  while (write_piece(*many, {&message, 0, 17})) {
+  message.size = 41;
+  while (write_piece(*many, {&message, 0, 41})) {
   }
   const std::uint64_t written = many->stream_written();
-  CHECK_FALSE(write_piece(*many, {&message, 0, 17}));
+  CHECK_FALSE(write_piece(*many, {&message, 0, 41}));
   CHECK(many->stream_written() == written);
   CHECK(room_for_pieces(*many).room > 0);
 }

@@ -17,9 +17,10 @@ namespace {
 
 // A piece of the message for receive 0, of wrong bytes.
 std::vector<std::byte> wrong_piece(std::uint32_t length) {
-  const auto header =
-      lane::encode({.type = lane::RecordType::piece, .length = length, .total = length, .offset = 0});
-  std::vector<std::byte> words(header.begin(), header.end());
+  const lane::RecordHeader header{.type = lane::RecordType::piece, .length = length, .total = length};
+  const auto bytes = lane::encode(header);
+  std::vector<std::byte> words(bytes.begin(), bytes.end());
+  words.resize(lane::header_bytes_of(header));
   words.resize(words.size() + length, std::byte{0xee});
   return words;
 }

@@ -249,13 +249,12 @@ namespace {
 // Appends a piece of a message for receive `group`.
 void append_piece(std::vector<std::byte>& stream, std::uint32_t group, std::uint32_t offset,
                   std::uint32_t length, std::uint32_t total) {
-  const auto header = lane::encode({.type = lane::RecordType::piece,
-                                    .group = {group},
-                                    .length = length,
-                                    .total = total,
-                                    .offset = offset});
-  stream.insert(stream.end(), header.begin(), header.end());
-  stream.resize(stream.size() + length);
+  const lane::RecordHeader header{
+      .type = lane::RecordType::piece, .group = {group}, .length = length, .total = total, .offset = offset};
+  const auto bytes = lane::encode(header);
+  const std::size_t begin = stream.size();
+  stream.insert(stream.end(), bytes.begin(), bytes.end());
+  stream.resize(begin + lane::header_bytes_of(header) + length);
 }
 
 Hello joining(const Pair& pair) {

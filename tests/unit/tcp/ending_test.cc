@@ -210,7 +210,7 @@ TEST_CASE("a receiver that closes after its last message is no error of the send
   const std::vector<std::byte> bytes(256u << 10);
   const auto out = send->isend(bytes.data(), bytes.size(), 0, nullptr);
   REQUIRE((out.ok() && *out != nullptr));
-  const std::size_t piece = (128u << 10) + lane::kRecordHeaderBytes;
+  const std::size_t piece = (128u << 10) + lane::kLargePieceHeaderBytes;
   REQUIRE(world.until([&] { return receiver.read[0] == piece; }));
   // The first flow's FIN comes before the second flow's acknowledgements.
   {

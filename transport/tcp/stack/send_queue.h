@@ -18,7 +18,7 @@ namespace tfabric::stack {
 
 class SendQueue {
  public:
-  static constexpr std::uint32_t kInlineBytes = 40;
+  static constexpr std::uint32_t kInlineBytes = 64;
   // The most ranges. Only a connection with very many tiny messages in flight needs as many.
   static constexpr std::size_t kMaxRanges = 16384;
 
