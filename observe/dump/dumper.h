@@ -1,5 +1,5 @@
-// Leaves dumps by itself: when something has failed, a text in a folder, and a capture of the last packets where
-// the page keeps any.
+// Leaves dumps by itself: when something has failed, a text in a folder, and a capture of the last packets
+// where the page keeps any.
 //
 // A thread, started when it is needed first, reads the process's page as `tfabric dump` does; so it takes no
 // lock but those of the page, and nothing waits for it or for its disk but the end of the process, 1.2 s at
