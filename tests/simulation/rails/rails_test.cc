@@ -182,7 +182,8 @@ TEST_CASE("a rail that is slow from the start is given what it can carry, and is
   const double rate = both.rate_over(1s);
   WARN("a rail at 1/" << part << (limited ? "" : ", its sister unlimited") << ": " << rate / 1e9
                       << " Gbit/s with it, " << without / 1e9 << " without");
-  CHECK(rate >= (limited ? 1.0 : 0.97) * without);
+  constexpr double kMessage = 8.0 * (256u << 10);  // one more or less may end within the second
+  CHECK(rate + kMessage >= (limited ? 1.0 : 0.97) * without);
   if (limited && part == 10) {
     CHECK(rate >= 0.9 * 1.1e9);
   }
