@@ -13,6 +13,11 @@
 #include "tests/unit/tcp/comm_pair.h"
 
 namespace tfabric::device {
+
+using namespace comm;
+using namespace flows;
+using namespace session;
+
 namespace {
 
 using namespace std::chrono_literals;

@@ -74,8 +74,8 @@ struct TwoHosts {
     return made;
   }
   std::array<std::shared_ptr<nic::SharedWire>, 2> wires;
-  test::FlowWatcher handler;
-  test::Door door;
+  comm::test::FlowWatcher handler;
+  comm::test::Door door;
   std::array<engine::Engine, 2> engines{engine::Engine{engine::EngineOptions{}},
                                         engine::Engine{engine::EngineOptions{}}};
   std::array<link::Tcp*, 2> tcps{&link::add_tcp(engines[0], options()), &link::add_tcp(engines[1], {})};

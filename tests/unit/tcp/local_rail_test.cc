@@ -166,7 +166,7 @@ TEST_CASE("the wire to another process fails as a rehearsal says, and the loop t
   const auto silent = config::parse_faults("memif0:silent@0s");
   REQUIRE(silent.ok());
   const auto rehearsal = std::make_shared<engine::Rehearsal>("memif0", *silent, monotonic_now());
-  test::FlowWatcher handler;
+  comm::test::FlowWatcher handler;
   End a(LocalRail::kAnswerTimeout, rehearsal), b;
   const Result<Route> there = a.route_to(b.rail->process()), home = a.route_to(a.rail->process());
   REQUIRE((there.ok() && home.ok()));
@@ -346,8 +346,8 @@ TEST_CASE(
 
 TEST_CASE("connections to a process of the host that has ended say so") {
   End a, b;
-  test::Door door;
-  test::FlowWatcher watcher;
+  comm::test::Door door;
+  comm::test::FlowWatcher watcher;
   const Result<Route> route = a.route_to(b.rail->process());
   REQUIRE(route.ok());
   engine::Flow* flow = nullptr;
