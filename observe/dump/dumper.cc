@@ -195,21 +195,19 @@ Status Dumper::Work::dump(const Request& request) {
     return rings.error();
   }
   const std::string said = fmt::format("{} [{}]", request.said, request.cause);
-  const std::vector<std::byte> capture =
-      records_ == 0
-          ? std::vector<std::byte>()
-          : make_capture(*page, *rings, {.application = "tfabric", .comment = said, .epoch = epoch()})
-                .file.bytes();
+  const Capture capture =
+      make_capture(*page, *rings, {.application = "tfabric", .comment = said, .epoch = epoch()});
   const std::string text = said + "\n\n" + text_of(*page, request.comm);
   const std::string path = options_.folder.empty() ? Folder::default_path() : options_.folder;
   const auto folder = Folder::open(path, !options_.folder.empty());
   if (!folder) {
     return folder.error();
   }
-  folder->make_room(capture.size() + text.size());
+  const auto& bytes = capture.file.bytes();
+  folder->make_room(bytes.size() + text.size());
   const std::string name = file_name(*page, page->host, page->pid, std::time(nullptr)) + "-" + request.cause;
   if (records_ != 0) {
-    if (Status status = folder->write(name + ".pcapng", capture, given_up_); !status) {
+    if (Status status = folder->write(name + ".pcapng", bytes, given_up_); !status) {
       return status;
     }
   }

@@ -33,7 +33,7 @@ std::optional<stripe::Span> write_piece(engine::ByteStream& stream, const stripe
                             .total = message.size,
                             .offset = piece.offset};
   const RecordHeaderBytes header = encode(fields);
-  std::array<std::byte, engine::ByteStream::kInlineBytes> bytes{};
+  std::array<std::byte, engine::ByteStream::kInlineBytes> bytes;
   std::memcpy(bytes.data(), header.data(), header.size());
   if (piece.length <= kInlinePiece) {
     if (piece.length > 0) {
@@ -44,7 +44,9 @@ std::optional<stripe::Span> write_piece(engine::ByteStream& stream, const stripe
     }
   } else {
     // Two ranges go or none: a header without its bytes would end the framing.
-    if (!stream.can_send_ranges(2) || !stream.send_inline(std::span(bytes).first(header_bytes_of(fields)))) {
+    const std::span<std::byte> whole = std::span(bytes).first(header_bytes_of(fields));
+    std::ranges::fill(whole.subspan(header.size()), std::byte{0});
+    if (!stream.can_send_ranges(2) || !stream.send_inline(whole)) {
       return std::nullopt;
     }
     const bool sent = stream.send({piece.data(), piece.length, message.owner});

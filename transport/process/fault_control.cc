@@ -79,9 +79,8 @@ std::string FaultControl::why_not(const config::Fault& fault) const {
     }
     some |= rail.rehearsal != nullptr;
     if (fault.rail == rail.name && rail.rehearsal == nullptr) {
-      return "its packets are the kernel's or an HCA's, or the process has started without it: nothing can "
-             "be done "
-             "to it";
+      return "its packets are the kernel's or an HCA's, or the process has started without it: "
+             "nothing can be done to it";
     }
   }
   if (some) {

@@ -23,7 +23,7 @@ namespace tfabric::process {
 struct Options {
   std::string transport;      // the page's word for what carries the bytes
   std::uint32_t records = 0;  // of packets, kept on the page for each flow: a power of two, or none
-  bool witness = false;       // peers are told how to reach one
+  bool witness = false;       // one is opened, if the configuration has it
 };
 
 class Process {

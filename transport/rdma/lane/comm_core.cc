@@ -390,12 +390,6 @@ void CommCore::fail_from_outside(Error error) {
   fail(std::move(error));
 }
 
-void CommCore::hold() {
-  while (taken_.test_and_set(std::memory_order_acquire)) {
-    std::this_thread::yield();
-  }
-}
-
 void CommCore::fence() {
   if (!fenced_) {
     fenced_ = true;

@@ -46,9 +46,8 @@ class CommCore {
   // Fails the comm for a reason that it cannot see itself, such as an event of its device or the end of the
   // peer's process. May be called by any thread.
   void fail_from_outside(Error error);
-  // Takes the turn for longer than a call, and gives it back. By one thread, one after the other.
-  void hold();
-  void let_go() { taken_.clear(std::memory_order_release); }
+  // Takes the turn, for longer than a call.
+  [[nodiscard]] Turn hold() { return {taken_, Turn::Wait{}}; }
   // What a look does besides looking.
   struct Look {
     bool drive = false;   // processes completions, as test() does: the application may not call it

@@ -19,24 +19,20 @@ void OpenComms::remove(CommCore& comm) {
   const std::lock_guard lock(mutex_);
   std::erase(comms_, &comm);
   std::erase(joining_, &comm);
-  if (std::erase(frozen_, &comm) > 0) {
-    comm.let_go();
-  }
+  std::erase_if(frozen_, [&](const Held& held) { return held.comm == &comm; });
 }
+
+OpenComms::Held::Held(CommCore& held) : comm(&held), turn(held.hold()) {}
 
 void OpenComms::freeze() {
   const std::lock_guard lock(mutex_);
   for (CommCore* comm : comms_) {
-    comm->hold();
+    frozen_.emplace_back(*comm);
   }
-  frozen_ = comms_;
 }
 
 void OpenComms::thaw() {
   const std::lock_guard lock(mutex_);
-  for (CommCore* comm : frozen_) {
-    comm->let_go();
-  }
   frozen_.clear();
 }
 

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "transport/rdma/lane/turn.h"
 
 namespace tfabric::rdma {
 
@@ -69,7 +71,12 @@ class OpenComms {
   Counters totals_;
   std::vector<CommCore*> comms_;
   std::vector<CommCore*> joining_;
-  std::vector<CommCore*> frozen_;
+  struct Held {
+    explicit Held(CommCore& held);
+    CommCore* comm;
+    Turn turn;
+  };
+  std::list<Held> frozen_;
 };
 
 }  // namespace tfabric::rdma
