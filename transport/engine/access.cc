@@ -44,9 +44,9 @@ void Submissions::submit(Submitter& submitter) {
       !head_.compare_exchange_weak(head, &submitter, std::memory_order_release, std::memory_order_relaxed));
 }
 
-void Submissions::take() {
+bool Submissions::take() {
   if (head_.load(std::memory_order_relaxed) == nullptr) {
-    return;
+    return false;
   }
   Submitter* taken = head_.exchange(nullptr, std::memory_order_acquire);
   Submitter* in_order = nullptr;
@@ -64,6 +64,7 @@ void Submissions::take() {
     in_order->on_submitted();
     in_order = next;
   }
+  return true;
 }
 
 }  // namespace tfabric::engine

@@ -64,8 +64,9 @@ class Submissions {
   // From any thread: `submitter` has work, written before this call. on_submitted() runs in a take() that
   // begins after it, and sees that work.
   void submit(Submitter& submitter);
-  // Calls on_submitted() of all objects in the list, in the order of their submissions.
-  void take() TF_IN_TURN;
+  // Calls on_submitted() of all objects in the list, in the order of their submissions. Returns true if there
+  // were any.
+  bool take() TF_IN_TURN;
 
  private:
   std::atomic<Submitter*> head_{nullptr};

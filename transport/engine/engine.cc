@@ -47,16 +47,16 @@ bool Engine::turn() {
   if (is_due) {
     forgive_pause(time);  // before packets and timers are looked at
   }
-  submissions_.take();
-  bool worked = false;
+  bool worked = submissions_.take();
   for (const auto& polled : polled_) {
     worked |= polled->receive(time);
   }
   if (is_due) {
     serve(time);
   }
+  const bool quiet = !worked;
   for (const auto& polled : polled_) {
-    worked |= polled->send(time);
+    worked |= polled->send(time, quiet);
   }
   return worked;
 }

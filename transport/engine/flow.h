@@ -37,6 +37,8 @@ class FlowHandler {
   virtual void on_failed(Flow& flow, ConnectionError error) TF_IN_TURN = 0;
   // The carrier of the flow has lost its link. The flow goes on, and its bytes count as lost.
   virtual void on_link_away(Flow& /*flow*/) TF_IN_TURN {}
+  // What owe_report() has asked for.
+  virtual void on_report_due(Flow& /*flow*/) TF_IN_TURN {}
   // The flow has another local port now. Only before its handshake is done.
   virtual void on_moved(Flow& /*flow*/) TF_IN_TURN {}
   // The number of its user on the page (observe/); 0: it has none.
@@ -95,6 +97,8 @@ class Flow {
   // Where acknowledgements do not mean that bytes have arrived (Traits):
   // The peer has read so many bytes of the stream. Returns false if that cannot be.
   virtual bool on_report(std::uint64_t /*position*/) TF_IN_TURN { return false; }
+  // A report is owed: FlowHandler::on_report_due() is called at once, or within a moment (hold.h).
+  virtual void owe_report() TF_IN_TURN { handler_->on_report_due(*this); }
   // Sends the report of what was read here. The peer does not report in turn that it has read that. Returns
   // false if there is no room now.
   virtual bool send_report(std::span<const std::byte> /*record*/) TF_IN_TURN { return false; }

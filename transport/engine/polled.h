@@ -26,9 +26,10 @@ class Polled {
   Polled& operator=(const Polled&) = delete;
 
   // The two halves of a turn: bytes and news to the handlers, and what the handlers have queued to the peers.
-  // Return true if anything was done.
+  // Return true if anything was done, or is held back for a moment (hold.h). `quiet`: in the first half of
+  // this turn nothing has come, and nothing was submitted.
   virtual bool receive(Instant now) TF_IN_TURN = 0;
-  virtual bool send(Instant now) TF_IN_TURN = 0;
+  virtual bool send(Instant now, bool quiet) TF_IN_TURN = 0;
   // Called about once a millisecond, between the two.
   virtual void on_time(Instant now) TF_IN_TURN = 0;
   // The process did not run for this time, until now. What peers have sent waits, and is not looked at yet.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "transport/engine/hold.h"
 #include "transport/lane/flow_failure.h"
 #include "transport/lane/piece_writer.h"
 #include "transport/lane/record.h"
@@ -74,8 +75,20 @@ void StreamLane::report() {
     return;
   }
   constexpr std::uint64_t kAtMost = 64u << 10;
-  const std::uint64_t position = reader_.position(), news = position - reported_;
+  const std::uint64_t news = reader_.position() - reported_;
   if (news <= reports_ * kPositionRecordBytes && news < kAtMost) {
+    return;
+  }
+  if (news < engine::Hold::kMostBytes) {
+    flow_->owe_report();
+  } else {
+    send_report();
+  }
+}
+
+void StreamLane::send_report() {
+  const std::uint64_t position = reader_.position();
+  if (position == reported_) {
     return;
   }
   if (flow_->send_report(encode_position(RecordType::read, {serial(), position}))) {

@@ -69,14 +69,21 @@ class StreamLane final : public Lane, private engine::FlowHandler {
   void on_progress(engine::Flow& flow) override TF_IN_TURN;
   void on_failed(engine::Flow& flow, engine::ConnectionError error) override TF_IN_TURN;
   void on_link_away(engine::Flow& flow) override TF_IN_TURN;
+  void on_report_due(engine::Flow& /*flow*/) override TF_IN_TURN { send_report(); }
   void on_moved(engine::Flow& flow) override TF_IN_TURN;
   [[nodiscard]] std::uint64_t shown_id() const override TF_IN_TURN { return events_->shown_id(); }
 
   [[nodiscard]] std::string label() const override TF_IN_TURN;
-  void finish() override TF_IN_TURN { flow_->close(); }
+  void finish() override TF_IN_TURN {
+    if (reports_reads()) {
+      send_report();  // nothing is read any more
+    }
+    flow_->close();
+  }
   void reset(std::string_view reason) override TF_IN_TURN { flow_->abort(reason); }
   std::optional<std::uint64_t> begin_fence() override TF_IN_TURN { return reader_.bury(); }
   void mind(const Status& taken) TF_IN_TURN;
+  void send_report() TF_IN_TURN;
   [[nodiscard]] bool reports_reads() const { return !traits().acknowledged_means_arrived; }
 
   engine::Flow* flow_;

@@ -34,6 +34,9 @@ int in_ms(Duration duration) {
 void set_limits(int socket, const SocketLimits& limits) {
   constexpr int kRtoMinUs = 45;  // TCP_RTO_MIN_US of linux/tcp.h, since Linux 6.15
   bootstrap::set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  // What is read is reported, and a kernel's acknowledgement goes along with that: one of its own would cost
+  // the reader a packet before it can answer.
+  bootstrap::set_option(socket, IPPROTO_TCP, TCP_QUICKACK, 0);
   // Longer than a kernel delays its acknowledgements (40 ms); by default a lost tail costs 200 ms, and a dead
   // path is noticed late.
   bootstrap::set_option(socket, IPPROTO_TCP, kRtoMinUs, 50000);

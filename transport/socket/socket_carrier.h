@@ -1,7 +1,8 @@
 // The kernel's TCP over one interface, as a carrier of an engine: a listening socket, and flows.
 //
 // Needs no privilege, no DPDK and no memory of its own but a buffer to read into. The engine gives it turns;
-// it has no thread. One epoll says which sockets have something.
+// it has no thread. One epoll says which sockets have something; but a few that bring something all the time
+// are read without being asked about, which saves a tenth of a round trip at either end.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include "host/interfaces.h"
 #include "transport/bootstrap/socket.h"
 #include "transport/engine/engine.h"
+#include "transport/engine/hold.h"
 #include "transport/engine/link_watch.h"
 #include "transport/engine/turn.h"
 #include "transport/lane/stream_carrier.h"
@@ -63,7 +65,7 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
 
   // --- engine::Polled
   bool receive(Instant now) override TF_IN_TURN;
-  bool send(Instant now) override TF_IN_TURN;
+  bool send(Instant now, bool quiet) override TF_IN_TURN;
   void on_time(Instant now) override TF_IN_TURN;
   [[nodiscard]] std::size_t carriers() const override TF_IN_TURN { return 1; }
   [[nodiscard]] engine::Carrier& carrier_at(std::size_t /*place*/) override TF_IN_TURN { return *this; }
@@ -75,6 +77,8 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   // --- for its flows
   // The flow has something to write.
   void want_write(SocketFlow& flow);
+  // The flow's handler is to be asked for a report in a moment.
+  void owes_report(SocketFlow& flow);
   // Something has changed that the flow's handler is to hear of.
   void has_news(SocketFlow& flow);
   // Closes the flow's socket; the object goes at the end of the turn.
@@ -102,7 +106,11 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   void look_for_black_hole(const SocketFlow& flow) TF_IN_TURN;
   bool take_events() TF_IN_TURN;
   void want_read(SocketFlow& flow);
+  void note_arrival(SocketFlow& flow);
+  void read_directly(SocketFlow& flow);
+  void watch_resting();
   void pass_news() TF_IN_TURN;
+  void ask_for_reports() TF_IN_TURN;
   void watch_link(Instant now) TF_IN_TURN;
   void watch_sisters() TF_IN_TURN;
   void stand_in_for(const host::LocalAddress& sister);
@@ -119,7 +127,9 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   std::vector<std::byte> scratch_;  // empty until there is a flow
   std::vector<std::unique_ptr<SocketFlow>> flows_;
   std::vector<std::unique_ptr<SocketFlow>> over_;
-  std::vector<SocketFlow*> reads_, writes_, news_, news_now_;
+  std::vector<SocketFlow*> reads_, writes_, news_, news_now_, owing_, direct_;
+  int turns_without_events_ = 0;
+  engine::Hold hold_;  // of the reports that are owed
   SmallPaths small_paths_;
   Instant now_;
   Instant next_look_{}, next_link_{}, next_accept_{};

@@ -89,6 +89,8 @@ bool SocketFlow::send_inline(std::span<const std::byte> bytes) {
   return true;
 }
 
+void SocketFlow::owe_report() { owner_->owes_report(*this); }
+
 bool SocketFlow::send_report(std::span<const std::byte> record) {
   if (send_room() < record.size() || queue_.free() == 0) {
     return false;
@@ -133,7 +135,10 @@ bool SocketFlow::write(Instant now) {
     msghdr message{};
     message.msg_iov = ranges.data();
     message.msg_iovlen = queue_.fill(ranges, budget);
-    const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
+    const ssize_t sent = message.msg_iovlen == 1
+                             ? ::send(socket_.get(), ranges[0].iov_base, ranges[0].iov_len, kFlags)
+                             : ::sendmsg(socket_.get(), &message, kFlags);
     if (sent > 0) {
       queue_.written(static_cast<std::size_t>(sent));
       budget -= static_cast<std::size_t>(sent);
@@ -190,9 +195,10 @@ std::size_t SocketFlow::read_once(std::span<std::byte> scratch, Instant now) {
   scratch = scratch.first(std::min(scratch.size(), beyond));
   std::array<iovec, 2> ranges{{{place.data(), place.size()}, {scratch.data(), scratch.size()}}};
   msghdr message{};
-  message.msg_iov = place.empty() ? &ranges[1] : ranges.data();
-  message.msg_iovlen = place.empty() ? 1 : 2;
-  const ssize_t result = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
+  message.msg_iov = ranges.data();
+  message.msg_iovlen = ranges.size();
+  const ssize_t result = place.empty() ? ::recv(socket_.get(), scratch.data(), scratch.size(), MSG_DONTWAIT)
+                                       : ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
   if (result <= 0) {
     readable_ = result < 0 && errno == EINTR;
     if (result == 0) {

@@ -37,6 +37,7 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
   void close() override TF_IN_TURN;
   void abort(std::string_view reason = {}) override TF_IN_TURN;
   bool on_report(std::uint64_t position) override TF_IN_TURN;
+  void owe_report() override TF_IN_TURN;
   bool send_report(std::span<const std::byte> record) override TF_IN_TURN;
   [[nodiscard]] bool is_connecting() const override TF_IN_TURN { return phase_ == Phase::connecting; }
   [[nodiscard]] std::string why_unreachable(Instant now) const override TF_IN_TURN;
@@ -124,8 +125,11 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
   Duration window_limited_{};  // KernelView's at blocked_since_
 
   // The carrier's notes.
-  std::size_t place_ = 0;  // in its list of flows
-  bool in_reads_ = false, in_writes_ = false, in_news_ = false;
+  std::size_t place_ = 0;   // in its list of flows
+  Instant arrival_{};       // when something was read last
+  std::uint8_t heat_ = 0;   // how often in a row that was soon after the time before
+  bool is_direct_ = false;  // in its list of those that epoll does not watch
+  bool in_reads_ = false, in_writes_ = false, in_news_ = false, in_owing_ = false;
 
   static const std::string no_reason_;
 };

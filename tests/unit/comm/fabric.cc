@@ -291,7 +291,7 @@ bool WireCarrier::receive(Instant now) {
   return false;
 }
 
-bool WireCarrier::send(Instant) { return false; }
+bool WireCarrier::send(Instant, bool) { return false; }
 
 void WireCarrier::on_time(Instant now) {
   for (const auto& [number, ends] : fabric_->lanes_) {

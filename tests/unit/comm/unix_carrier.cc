@@ -185,7 +185,7 @@ bool UnixCarrier::receive(Instant now) {
   return false;
 }
 
-bool UnixCarrier::send(Instant /*now*/) {
+bool UnixCarrier::send(Instant /*now*/, bool /*quiet*/) {
   std::size_t next = 0;
   while (next < flows_.size()) {  // as above
     if (UnixFlow& flow = *flows_[next++]; !flow.over_) {

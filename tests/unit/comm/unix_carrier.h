@@ -90,7 +90,7 @@ class UnixCarrier final : public lane::StreamCarrier, public engine::Polled {
   [[nodiscard]] std::uint64_t absences() const override { return 0; }
 
   bool receive(Instant now) override;
-  bool send(Instant now) override;
+  bool send(Instant now, bool quiet) override;
   void on_time(Instant) override {}
   [[nodiscard]] std::size_t carriers() const override { return 1; }
   [[nodiscard]] engine::Carrier& carrier_at(std::size_t) override { return *this; }

@@ -108,6 +108,7 @@ void Tcp::move(TcpFlow& flow, std::uint16_t port) {
 }
 
 void Tcp::halt() {
+  held_.clear();
   flows_.clear();
   for (const auto& link : links_) {
     if (const ExchangeMember& member = link->member(); member.exchange != nullptr) {

@@ -39,6 +39,7 @@ Tcp::Tcp(engine::Engine& engine, const Options& options)
   if (options_.port == 0) {
     options_.port = static_cast<std::uint16_t>(options_.first_port + random_u64() % options_.ports);
   }
+  options_.tcp.held_ack_bytes = engine::Hold::kMostBytes;
   now_ = engine.now();
   use_lcores_of_engines(engine.lock());
 }
@@ -58,9 +59,12 @@ bool Tcp::receive(Instant now) {
   return worked;
 }
 
-bool Tcp::send(Instant /*now*/) {
+bool Tcp::send(Instant now, bool quiet) {
   run_progress();
-  bool worked = false;
+  if (hold_.is_over(now, quiet)) {
+    release_acknowledgements();
+  }
+  bool worked = hold_.lasts();
   for (const auto& link : links_) {
     worked |= run_output(*link);
     link->flush();
@@ -190,6 +194,17 @@ bool Tcp::is_silent(const TcpFlow& flow) const {
 }
 
 // Stops as soon as the driver is full: thousands of flows may be waiting, for many turns.
+// Behind what else the flows have to send.
+void Tcp::release_acknowledgements() {
+  hold_.end();
+  for (TcpFlow* flow : held_) {
+    flow->held_ = false;
+    flow->connection_->release_acknowledgement();
+    wake(*flow);
+  }
+  held_.clear();
+}
+
 bool Tcp::run_output(Link& link) {
   bool sent = false;
   for (std::size_t flows = link.output().size(); flows > 0 && link.make_room(); --flows) {
@@ -220,6 +235,10 @@ bool Tcp::output(TcpFlow& flow) {
       break;
     }
     if (!flow.connection_->next_segment(segment, now_)) {
+      if (flow.connection_->holds_acknowledgement() && !std::exchange(flow.held_, true)) {
+        held_.push_back(&flow);
+        hold_.begin(now_);
+      }
       return sent;
     }
     if (flow.came_elsewhere_ && (segment.flags & stack::flag::syn) != 0) {

@@ -17,6 +17,7 @@
 
 #include "base/time.h"
 #include "transport/engine/engine.h"
+#include "transport/engine/hold.h"
 #include "transport/engine/turn.h"
 #include "transport/tcp/link/deadlines.h"
 #include "transport/tcp/link/known_flows.h"
@@ -78,7 +79,7 @@ class Tcp final : public engine::Polled {
 
   // --- engine::Polled
   bool receive(Instant now) override TF_IN_TURN;
-  bool send(Instant now) override TF_IN_TURN;
+  bool send(Instant now, bool quiet) override TF_IN_TURN;
   void on_time(Instant now) override TF_IN_TURN;
   void forgive(Duration pause, Instant now) override TF_IN_TURN;
   [[nodiscard]] std::size_t carriers() const override TF_IN_TURN { return links_.size(); }
@@ -143,6 +144,7 @@ class Tcp final : public engine::Polled {
   void deliver(TcpFlow& flow) TF_IN_TURN;
   void run_timers() TF_IN_TURN;
   void run_progress() TF_IN_TURN;
+  void release_acknowledgements() TF_IN_TURN;
   bool run_output(Link& link) TF_IN_TURN;
   bool output(TcpFlow& flow) TF_IN_TURN;
   bool ready_to_send(TcpFlow& flow) TF_IN_TURN;
@@ -187,6 +189,8 @@ class Tcp final : public engine::Polled {
   std::vector<TcpFlow*> progressed_;
   std::vector<TcpFlow*> progressed_now_;
   std::vector<TcpFlow*> finished_;
+  std::vector<TcpFlow*> held_;  // whose acknowledgements are held back
+  engine::Hold hold_;
   std::deque<TcpFlow*> time_wait_;  // oldest first
   Deadlines deadlines_;
   Arrival arrival_ = Arrival::own_queue;

@@ -75,10 +75,12 @@ class TcpFlow final : public engine::Flow, public Timed {
   bool header_is_reply_ = false;  // made from the SYN's own headers; valid until the handshake is done
   bool wants_output_ = false;     // in Link::output()
   bool wants_progress_ = false;   // in Tcp::progressed_
-  bool half_open_ = false;        // accepted and not yet established
-  bool came_elsewhere_ = false;   // accepted; its SYN came in by another engine's queue
-  bool finished_ = false;         // in Tcp::finished_
-  bool time_wait_ = false;        // in Tcp::time_wait_
+  bool half_open_ : 1 = false;    // accepted and not yet established
+  // Accepted; its SYN came in by another engine's queue. In one byte with the above: flows are many.
+  bool came_elsewhere_ : 1 = false;
+  bool finished_ = false;   // in Tcp::finished_
+  bool held_ = false;       // in Tcp::held_
+  bool time_wait_ = false;  // in Tcp::time_wait_
   // While another local port may still be tried.
   std::unique_ptr<PortTrial> trial_;
 };

@@ -121,6 +121,9 @@ void Tcp::remove_flow(TcpFlow& flow) {
   if (flow.time_wait_) {
     time_wait_.erase(std::find(time_wait_.begin(), time_wait_.end(), &flow));
   }
+  if (flow.held_) {
+    std::erase(held_, &flow);
+  }
   deadlines_.remove(flow);
   table_.erase(table_key(flow.key_));
   known_.forget(flow);

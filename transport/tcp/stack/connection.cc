@@ -148,6 +148,11 @@ void Connection::hold_back(Instant now) {
   impl_->limits.set(idle ? SendLimit::nothing_to_send : SendLimit::owner, now);
 }
 
+bool Connection::holds_acknowledgement() const { return impl_->ack_held; }
+void Connection::release_acknowledgement() {
+  impl_->ack_now = std::exchange(impl_->ack_held, false) || impl_->ack_now;
+}
+
 // --- life
 
 void Connection::on_time(Instant now) { impl_->on_time(now); }
@@ -269,7 +274,7 @@ void Connection::Impl::end(ConnectionError why) {
   // A reset that is owed for a segment of an older connection would carry this peer's reason, and nothing is
   // left for it to end. One that is to say of this end follows.
   send_reset = false;
-  ack_now = probe_now = probe_tail = override_window = send_syn = false;
+  ack_now = ack_held = probe_now = probe_tail = override_window = send_syn = false;
 }
 
 ConnectionInfo Connection::info() const {

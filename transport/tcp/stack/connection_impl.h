@@ -298,6 +298,7 @@ struct Connection::Impl {
   Seq reset_seq;
   std::string reason;  // of our RST, or of the peer's
   bool ack_now = false;
+  bool ack_held = false;
   std::optional<SackBlock> duplicate;  // bytes that have arrived twice, to be reported (RFC 2883)
   bool probe_now = false;
   bool override_window = false;  // send one segment although the peer's window is small

@@ -95,7 +95,7 @@ void Connection::Impl::become_established() {
 
 bool Connection::Impl::emit_syn(SegmentOut& out) {
   send_syn = false;
-  ack_now = false;
+  ack_now = ack_held = false;
   const bool answer = state == State::syn_received;
   start_header(out, answer ? flag::syn | flag::ack : flag::syn, iss);
   if (answer ? ecn.enabled() : ask_ecn) {

@@ -277,7 +277,8 @@ void Connection::Impl::arm_pto() {
       flight() == 0) {
     return;
   }
-  const Duration pto = Tlp::pto(rtt.srtt(), segments.size() == 1, options.max_ack_delay);
+  const bool alone = segments.size() == 1 || flight() <= options.held_ack_bytes;
+  const Duration pto = Tlp::pto(rtt.srtt(), alone, options.max_ack_delay);
   pto_at = std::min(now + pto, rto_at);
 }
 

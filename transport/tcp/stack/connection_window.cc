@@ -20,7 +20,7 @@ std::uint16_t Connection::Impl::announce_window() {
   }
   const std::uint16_t field = window_field(rcv_nxt, window);
   last_ack_sent = rcv_nxt;
-  ack_now = false;
+  ack_now = ack_held = false;
   unacked_payload = 0;
   delayed_ack_at = kNever;
   return field;

@@ -62,8 +62,8 @@ class Rack {
 
 class Tlp {
  public:
-  // TLP_calc_PTO(), RFC 8985 §7.2. `alone`: only one segment is in flight, whose acknowledgement the peer
-  // may delay by `max_ack_delay`.
+  // TLP_calc_PTO(), RFC 8985 §7.2. `alone`: so little is in flight, one segment in the RFC, that the peer
+  // may delay its acknowledgement by `max_ack_delay`.
   [[nodiscard]] static Duration pto(Duration srtt, bool alone, Duration max_ack_delay) {
     if (srtt == Duration::zero()) {
       return std::chrono::seconds(1);

@@ -1,0 +1,39 @@
+// When what is held back goes out: acknowledgements, and reports of what was read.
+//
+// They are no message's business, and yet each costs as much as one: on the way of an answer that the user is
+// about to give, a third of a round trip. So they wait for a turn without other work, for a bounded time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace tfabric::engine {
+
+class Hold {
+ public:
+  // More than the largest message that is sent before its receive is known to be posted, with its header.
+  // What has come beyond that is acknowledged and reported at once, since senders wait for it.
+  static constexpr std::uint32_t kMostBytes = 17u << 10;
+
+  // Something is held from now on.
+  void begin(Instant now) { since_ = since_ == Instant{} ? now : since_; }
+  [[nodiscard]] bool lasts() const { return since_ != Instant{}; }
+  // Returns true if it is to go out in this turn. `quiet`: the turn has had no other work so far.
+  [[nodiscard]] bool is_over(Instant now, bool quiet) const {
+    return lasts() && now - since_ >= (quiet ? kLeast : kMost);
+  }
+  void end() { since_ = {}; }
+
+ private:
+  // What a thread takes to answer that has just seen its receive done, where another one turns the engine.
+  static constexpr Duration kLeast = std::chrono::microseconds(200);
+  // Far less than a peer's time-outs allow for (stack::Options::max_ack_delay), also in an engine that always
+  // has work.
+  static constexpr Duration kMost = std::chrono::microseconds(500);
+
+  Instant since_{};
+};
+
+}  // namespace tfabric::engine
