@@ -119,7 +119,8 @@ class Comm {
 class SendComm : public Comm {
  public:
   // Returns null if the message cannot be posted now: call again. `size` may be 0. The buffer belongs to the
-  // transport until test() returns true.
+  // transport until test() returns true; by then the message may not have arrived yet. The destructor waits,
+  // for a bounded time, until all have whose requests are done.
   virtual Result<Request*> isend(const void* data, std::size_t size, int tag, MemoryRegion* region) = 0;
 };
 

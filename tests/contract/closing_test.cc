@@ -1,7 +1,10 @@
 // The end of comms: NCCL deregisters, frees the buffers and closes, also with requests outstanding.
+#include <array>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <deque>
 #include <list>
+#include <memory>
 #include <thread>
 
 #include "tests/contract/mapping.h"
@@ -290,4 +293,57 @@ CONTRACT_PART(frugal) {
 
 TEST_CASE("memory that no request uses is deregistered without harm to the comm", "[each]") {
   run({{"frugal"}});
+}
+
+// --- a message is sent, and nothing is waited for: the comm is closed, and the process ends
+
+namespace {
+
+constexpr std::array<std::size_t, 6> kSmall{8, 0, 100, 4096, 16384, 1};
+constexpr int kTimes = 24, kManyTimes = 1000;
+
+void send_and_close(Net& net, Channel& channel, int times) {
+  for (int i = 0; i < times; ++i) {
+    void* comm = open_send(net, channel);
+    Buffer buffer(kSmall[static_cast<std::size_t>(i) % kSmall.size()]);
+    buffer.fill(i);
+    net.wait(net.isend(comm, buffer.data(), buffer.size(), 0));
+    buffer.fill(i + 1);
+    net.close_send(comm);
+  }
+}
+void receive_last_words(Channel& channel, int times) {
+  Net net;
+  for (int i = 0; i < times; ++i) {
+    void* comm = open_recv(net, channel);
+    const std::size_t size = kSmall[static_cast<std::size_t>(i) % kSmall.size()];
+    Buffer buffer(size);
+    net.wait(net.irecv(comm, PluginReceive{buffer.data(), size, 0, nullptr}));
+    buffer.expect(i, size);
+    net.close_recv(comm);
+  }
+}
+
+}  // namespace
+
+CONTRACT_PART(hurried_sender) {
+  const auto net = std::make_unique<Net>();
+  send_and_close(*net, channel, kTimes);
+  std::_Exit(0);  // no finalize: nothing is sent any more
+}
+CONTRACT_PART(last_receiver) { receive_last_words(channel, kTimes); }
+CONTRACT_PART(often_leaving_sender) {
+  const auto net = std::make_unique<Net>();
+  send_and_close(*net, channel, kManyTimes);
+  std::_Exit(0);
+}
+CONTRACT_PART(often_left_receiver) { receive_last_words(channel, kManyTimes); }
+
+TEST_CASE("the last message before a comm is closed and its process ends arrives", "[each]") {
+  run({{"hurried_sender"}, {"last_receiver"}});
+}
+
+TEST_CASE("the same, very often, over rails that lose packets", "[.last]") {
+  run({{"often_leaving_sender"}, {"often_left_receiver"}},
+      {.environment = {{"TFABRIC_FAULT", "*:loss=10%@0s"}}, .limit = 20 * kPatience});
 }

@@ -9,6 +9,7 @@
 #include "transport/flows/path.h"
 #include "transport/session/comm_table.h"
 #include "transport/session/peer_processes.h"
+#include "transport/stripe/copy_pool.h"
 
 namespace tfabric::report {
 class EngineReport;
@@ -27,12 +28,17 @@ struct CommOptions {
   Duration frozen = std::chrono::seconds(300);
 };
 
-// What the comms of one engine share about their peers.
+// What the comms of one engine share about their peers, and what they owe them.
 struct Peers {
   session::CommTable comms;
   flows::PathBook paths;
   session::PeerProcesses processes;
   report::EngineReport* report = nullptr;  // null: nothing is shown
+  stripe::CopyPool copies;
+  // How long a comm that is closed waits until the peer has what was said to be sent. Each that waits in vain
+  // leaves the next one half of it, since many may have the same peer.
+  Duration patience = kPatience;
+  static constexpr Duration kPatience = std::chrono::seconds(3);
 };
 
 struct Context {

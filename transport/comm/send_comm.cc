@@ -1,9 +1,11 @@
 #include "transport/comm/send_comm.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 
 #include "base/log.h"
 #include "base/wire_codec.h"
@@ -23,22 +25,59 @@ SendComm::SendComm(const Context& context, const session::Hello& hello, std::uin
       has_standbys_(routes_.back().rank != routes_.front().rank),
       carrying_(routes_.front().rank),
       opened_at_(context.engine.now()),
-      outbox_({.waits_for_receives = max_recvs <= 1}) {
+      outbox_({.waits_for_receives = max_recvs <= 1, .copies = &context.peers.copies}) {
   for (const SendRoute& route : routes_) {
     route.path->add();
   }
 }
 
 SendComm::~SendComm() {
+  if (context_.progress.mode() != engine::ProgressMode::by_owner) {
+    await_confirmations();
+  }
   {
     const engine::Guard guard(context_.engine.lock());
-    detach(outbox_.outstanding() > 0 || requests_.posted() != nullptr || !welcomed());
+    if (failed() && context_.peers.copies.in_use() > 0) {
+      context_.engine.drain_payload();  // drivers may still read this comm's
+    }
+    bool outstanding = outbox_.outstanding() > 0 || requests_.posted() != nullptr || !welcomed();
+    if (owes() && outbox_.undone() == 0 && outbox_.is_dealt() && burials_.empty()) {
+      outbox_.leave_copies();  // to the lanes, which are closed in order
+      outstanding = false;
+    }
+    detach(outstanding);
     // Not before: what was still posted has woken them.
     for (const SendRoute& route : routes_) {
       route.path->remove(*this);
     }
   }
   poke();  // the process may end at any time, and the peer should be told of the end before
+}
+
+// Messages that are done, and that the peer has not confirmed, are this comm's to send again, until it ends.
+void SendComm::await_confirmations() {
+  const Instant begin = monotonic_now();
+  Duration& patience = context_.peers.patience;
+  for (bool waits = true; waits; sched_yield()) {
+    const engine::Guard guard(context_.engine.lock());
+    context_.engine.take_submissions();
+    if (outbox_.undone() > 0 || requests_.posted() != nullptr || !owes()) {
+      return;
+    }
+    context_.engine.turn();
+    if (!owes()) {
+      patience = Peers::kPatience;
+    } else if (monotonic_now() - begin >= patience) {
+      TF_WARN(
+          "NET/tfabric: a communicator is closed whose peer has not confirmed the last {} message(s) for "
+          "{:.1f} s",
+          outbox_.outstanding(), std::chrono::duration<double>(patience).count());
+      patience /= 2;
+    } else {
+      continue;
+    }
+    waits = false;
+  }
 }
 
 bool SendComm::open_lane(stripe::RouteId route) {
@@ -141,16 +180,18 @@ Result<transport::MemoryRegion*> SendComm::register_dmabuf(void*, std::size_t, t
 
 void SendComm::on_submitted() {
   while (Request* next = requests_.posted()) {
-    Request& request = *next;
-    if (failed()) {
-      request.completion.finish(stripe::Completion::State::failed);
-    } else if (!outbox_.post(request.send, &request.completion)) {
-      break;  // repeated when a message is done
-    } else {
-      tag_ = request.send.tag;
-      wake_paths();
+    if (!failed() && outbox_.full()) {
+      break;  // repeated when a message is confirmed
     }
+    // Before it is done: then its thread may post it again.
     requests_.pop();
+    if (failed()) {
+      next->completion.finish(stripe::Completion::State::failed);
+      continue;
+    }
+    tag_ = next->send.tag;
+    wake_paths();
+    outbox_.post(next->send, &next->completion);
   }
   pump();
   if (!tended() && !failed() && (outbox_.awaits_confirmation() || outbox_.waits_for_receive())) {

@@ -102,6 +102,10 @@ class SendComm final : public transport::SendComm,
   // Bytes that dead lanes had not delivered, and that were sent again over others.
   [[nodiscard]] std::uint64_t dealt_again() const TF_IN_TURN { return outbox_.dealt_again(); }
   void fail_from_outside(Error error) TF_IN_TURN { fail(std::move(error)); }
+  // Returns true while the peer has not confirmed all messages that are done, and may still do so.
+  [[nodiscard]] bool owes() const TF_IN_TURN {
+    return !failed() && !peer_over_ && outbox_.outstanding() > outbox_.undone();
+  }
 
  private:
   // A posted receive of the peer's.
@@ -117,6 +121,7 @@ class SendComm final : public transport::SendComm,
     std::array<std::uint32_t, transport::kMaxGroupedReceives> tags{};
   };
 
+  void await_confirmations();
   void on_submitted() override TF_IN_TURN;
   void on_progress(lane::Lane& lane) override TF_IN_TURN;
   void on_suspicion(const lane::Lane& lane, bool suspected) override TF_IN_TURN;

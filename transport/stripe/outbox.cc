@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <utility>
 
 namespace tfabric::stripe {
@@ -12,15 +13,54 @@ Outbox::Outbox(const OutboxOptions& options) : options_(options), messages_(kMax
   assert(options.eager_bytes <= kMaxEagerBytes);
 }
 
-bool Outbox::post(const Outgoing& outgoing, Completion* completion) {
-  if (next_ - front_ == kMaxMessages) {
+Outbox::~Outbox() {
+  for (Message& message : messages_) {
+    drop_copy(message);
+  }
+}
+
+void Outbox::post(const Outgoing& outgoing, Completion* completion) {
+  assert(!full());
+  Message& message = at(next_);
+  assert(message.copy == nullptr);
+  message = {.what = outgoing, .cut = 0, .lines_left = lines_of(outgoing.size), .completion = completion};
+  ++next_;
+  ++unconfirmed_;
+  ++undone_;
+  if (copy(message)) {
+    done(message, Completion::State::done);
+  }
+}
+
+// Returns true if the message's memory is not needed any more.
+bool Outbox::copy(Message& message) {
+  Outgoing& what = message.what;
+  if (options_.copies == nullptr || what.size > CopyPool::kMostBytes) {
     return false;
   }
-  at(next_) =
-      Message{.what = outgoing, .cut = 0, .lines_left = lines_of(outgoing.size), .completion = completion};
-  ++next_;
-  ++count_;
+  if (what.size == 0) {
+    return true;
+  }
+  message.copy = options_.copies->take(what.size);
+  if (message.copy == nullptr) {
+    return false;
+  }
+  std::memcpy(message.copy, what.data, what.size);
+  what.data = message.copy;
+  what.owner = options_.copies->owner();
   return true;
+}
+
+void Outbox::drop_copy(Message& message) {
+  if (message.copy != nullptr) {
+    options_.copies->give(std::exchange(message.copy, nullptr), message.what.size);
+  }
+}
+
+void Outbox::done(Message& message, Completion::State state) {
+  message.completion->sizes[0] = message.what.size;
+  std::exchange(message.completion, nullptr)->finish(state);
+  --undone_;
 }
 
 void Outbox::allow(GroupId posted) {
@@ -108,16 +148,17 @@ void Outbox::lines_there(std::uint32_t number, std::uint32_t lines) {
   message.lines_left -= lines;
   ++confirmations_;
   traffic_.lines += lines;
-  if (message.lines_left > 0 || message.completion == nullptr) {
+  if (message.lines_left > 0) {
     return;
   }
-  message.completion->sizes[0] = message.what.size;
-  message.completion->finish(Completion::State::done);
-  message.completion = nullptr;
   ++traffic_.messages;
   traffic_.bytes += message.what.size;
-  --count_;
-  while (front_ != cut_ && at(front_).completion == nullptr) {
+  --unconfirmed_;
+  drop_copy(message);
+  if (message.completion != nullptr) {
+    done(message, Completion::State::done);
+  }
+  while (front_ != cut_ && at(front_).lines_left == 0) {
     ++front_;
   }
 }
@@ -156,9 +197,7 @@ void Outbox::renew(LaneId lane) {
 void Outbox::fail() {
   for (std::uint32_t number = front_; number != next_; ++number) {
     if (Message& message = at(number); message.completion != nullptr) {
-      message.completion->finish(Completion::State::failed);
-      message.completion = nullptr;
-      --count_;
+      done(message, Completion::State::failed);
     }
   }
   for (Ledger& ledger : ledgers_) {
@@ -166,6 +205,13 @@ void Outbox::fail() {
   }
   gaps_.clear();
   front_ = cut_ = next_;
+  unconfirmed_ = 0;
+}
+
+void Outbox::leave_copies() {
+  for (Message& message : messages_) {
+    message.copy = nullptr;
+  }
 }
 
 bool Outbox::awaits_confirmation() const {

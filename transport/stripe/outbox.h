@@ -1,11 +1,12 @@
 // The messages that a comm has to send: how each is cut into pieces, over which lane each piece goes, and
 // when the message is done.
 //
-// A message is done when all its lines are confirmed: only then may NCCL use the buffer again, since a lane
-// may read it until then. What a dead lane has not delivered is dealt again, before anything new, once both
-// ends know how far it came (burial.h). A message whose receive is not known to be posted is dealt only if it
-// is small (message.h, kMaxEagerBytes), and those behind it wait with it. Not thread-safe. After
-// construction, memory is allocated only for lanes that are added, and when a lane dies.
+// A message is done when NCCL may use its buffer again: a small one when it is copied (copy_pool.h), another
+// one when all its lines are confirmed, since a lane may read it until then. What a dead lane has not
+// delivered is dealt again, before anything new, once both ends know how far it came (burial.h). A message
+// whose receive is not known to be posted is dealt only if it is small (message.h, kMaxEagerBytes), and those
+// behind it wait with it. Not thread-safe. After construction, memory is allocated only for lanes that are
+// added, and when a lane dies.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "transport/stripe/copy_pool.h"
 #include "transport/stripe/dealer.h"
 #include "transport/stripe/lane.h"
 #include "transport/stripe/ledger.h"
@@ -27,6 +29,7 @@ struct OutboxOptions {
   std::uint32_t eager_bytes = kMaxEagerBytes;
   // False if messages go only to receives that the peer has announced one by one: these are posted.
   bool waits_for_receives = true;
+  CopyPool* copies = nullptr;  // null: no message is copied
 };
 
 class Outbox {
@@ -34,9 +37,14 @@ class Outbox {
   static constexpr std::size_t kMaxMessages = transport::kMaxRequests;
 
   explicit Outbox(const OutboxOptions& options);
+  ~Outbox();
+  Outbox(const Outbox&) = delete;
+  Outbox& operator=(const Outbox&) = delete;
 
-  // Queues a message; `completion` is finished when it is done. Returns false if too many are queued.
-  bool post(const Outgoing& outgoing, Completion* completion);
+  // Returns true if no further message can be queued.
+  [[nodiscard]] bool full() const { return next_ - front_ == kMaxMessages; }
+  // Queues a message, unless it is full; `completion` is finished when it is done, which may be at once.
+  void post(const Outgoing& outgoing, Completion* completion);
   // The receives of all groups before this one are posted.
   void allow(GroupId posted);
   // Hands as much as fits to the lanes. `outlets[i]` is lane i of the comm; one that gets a piece is to be
@@ -53,11 +61,17 @@ class Outbox {
   // here, has not arrived: the comm cannot go on.
   Status settle(LaneId lane, std::uint64_t position);
 
-  // Fails every message that is not done.
+  // Fails every message that is not done. Copies are kept until the end, since a driver may still read them.
   void fail();
+  // Returns true if all of every message is on lanes.
+  [[nodiscard]] bool is_dealt() const { return cut_ == next_ && gaps_.empty(); }
+  // Lanes go on reading the copies of what is not confirmed when this has ended: they are not used again.
+  void leave_copies();
   // Returns true if a message that is not done reads from [data, data + size).
   [[nodiscard]] bool uses(const void* data, std::size_t size) const;
-  [[nodiscard]] std::size_t outstanding() const { return count_; }
+  // Messages that are not confirmed, and of these those that are not done.
+  [[nodiscard]] std::size_t outstanding() const { return unconfirmed_; }
+  [[nodiscard]] std::size_t undone() const { return undone_; }
   [[nodiscard]] const Traffic& traffic() const { return traffic_; }
   // Returns true if bytes are on lanes, or were on one that is dead, and are not confirmed.
   [[nodiscard]] bool awaits_confirmation() const;
@@ -77,7 +91,8 @@ class Outbox {
     Outgoing what;
     std::uint32_t cut = 0;             // bytes handed to lanes
     std::uint32_t lines_left = 0;      // not yet confirmed
-    Completion* completion = nullptr;  // null: finished
+    Completion* completion = nullptr;  // null: done
+    std::byte* copy = nullptr;         // where `what` is, if it was copied
     [[nodiscard]] const std::byte* data() const { return static_cast<const std::byte*>(what.data); }
   };
 
@@ -88,6 +103,9 @@ class Outbox {
   bool deal_gap(std::span<Outlet> outlets);
   std::optional<std::uint32_t> deal(const Ledger::Gap& part, std::span<Outlet> outlets);
   void lines_there(std::uint32_t number, std::uint32_t lines);
+  bool copy(Message& message);
+  void done(Message& message, Completion::State state);
+  void drop_copy(Message& message);
 
   OutboxOptions options_;
   Dealer dealer_;
@@ -95,10 +113,10 @@ class Outbox {
   std::vector<Ledger> ledgers_;    // by LaneId
   std::vector<Ledger::Gap> gaps_;  // the next one last
   GroupId posted_;
-  std::uint32_t front_ = 0;  // number of the oldest message that is not finished
+  std::uint32_t front_ = 0;  // number of the oldest message that is not confirmed
   std::uint32_t next_ = 0;   // number of the next message to be posted
   std::uint32_t cut_ = 0;    // number of the oldest message that is not wholly handed to lanes
-  std::size_t count_ = 0;    // messages that are not finished
+  std::size_t unconfirmed_ = 0, undone_ = 0;  // messages
   std::uint64_t dealt_again_ = 0, confirmations_ = 0;
   Traffic traffic_;
 };

@@ -31,7 +31,7 @@ TEST_CASE("messages of all sizes arrive whole over several lanes and are done on
     received.emplace_back(sizes[i] + 64);
     const std::array buffers{transport::ReceiveBuffer{received[i].data(), received[i].size(), 4, nullptr}};
     REQUIRE(*inbox.post(buffers, &receive_done[i]));
-    REQUIRE(outbox.post(message_of(sent[i], static_cast<std::uint32_t>(i)), &send_done[i]));
+    outbox.post(message_of(sent[i], static_cast<std::uint32_t>(i)), &send_done[i]);
   }
   outbox.allow(inbox.posted());
   REQUIRE(outbox.uses(sent[9].data() + 5, 1));
@@ -67,8 +67,8 @@ TEST_CASE("a message is done when the position behind its last byte is confirmed
   Outbox outbox({.waits_for_receives = false});
   const std::vector<std::byte> data(300);
   Completion first, empty;
-  REQUIRE(outbox.post(message_of(data, 0), &first));
-  REQUIRE(outbox.post({.group = {1}}, &empty));
+  outbox.post(message_of(data, 0), &first);
+  outbox.post({.group = {1}}, &empty);
   REQUIRE(outbox.pump(open.outlets));
   REQUIRE_FALSE(outbox.pump(open.outlets));
   const std::uint64_t end = open.given(0)[0].span.end;
@@ -92,7 +92,7 @@ TEST_CASE("a part of a piece that is confirmed shows that its lane brings someth
   Completion completion;
   open.lanes[0]->say({});
   outbox.on_confirmed({0}, FakeLane::kHeaderBytes);
-  REQUIRE(outbox.post(message_of(data, 0), &completion));
+  outbox.post(message_of(data, 0), &completion);
   CHECK_FALSE(outbox.awaits_confirmation());
   REQUIRE(outbox.pump(open.outlets));
   CHECK(outbox.awaits_confirmation());
@@ -115,13 +115,97 @@ TEST_CASE("what is not done fails with the outbox, and more than fits is refused
   std::vector<Completion> completions(Outbox::kMaxMessages + 1);
   const std::vector<std::byte> data(64);
   for (std::size_t i = 0; i < Outbox::kMaxMessages; ++i) {
-    REQUIRE(outbox.post(message_of(data, static_cast<std::uint32_t>(i)), &completions[i]));
+    outbox.post(message_of(data, static_cast<std::uint32_t>(i)), &completions[i]);
   }
-  REQUIRE_FALSE(outbox.post({.data = data.data(), .size = 64}, &completions.back()));
+  REQUIRE(outbox.full());
   outbox.fail();
   REQUIRE(completions.front().state == State::failed);
   REQUIRE(outbox.outstanding() == 0);
   REQUIRE_FALSE(outbox.uses(data.data(), data.size()));
+}
+
+TEST_CASE("a small message is done when it is copied, and counts until it is confirmed") {
+  OpenLanes open(1);
+  CopyPool copies;
+  Outbox outbox({.waits_for_receives = false, .copies = &copies});
+  std::vector<std::byte> small(CopyPool::kMostBytes, std::byte{7});
+  const std::vector<std::byte> large(CopyPool::kMostBytes + 1);
+  Completion first, second, empty;
+  outbox.post(message_of(small, 0), &first);
+  outbox.post(message_of(large, 1), &second);
+  outbox.post({.group = {2}}, &empty);
+  CHECK(first.state == State::done);
+  CHECK(first.sizes[0] == small.size());
+  CHECK(empty.state == State::done);
+  CHECK(second.state == State::pending);
+  CHECK(outbox.outstanding() == 3);
+  CHECK(outbox.undone() == 1);
+  CHECK_FALSE(outbox.uses(small.data(), small.size()));
+  CHECK(outbox.uses(large.data(), large.size()));
+  std::fill(small.begin(), small.end(), std::byte{8});
+
+  CHECK_FALSE(outbox.is_dealt());
+  REQUIRE(outbox.pump(open.outlets));
+  CHECK(outbox.is_dealt());
+  Inbox inbox;
+  std::vector<std::byte> received(small.size());
+  Completion arrived;
+  const std::array buffers{transport::ReceiveBuffer{received.data(), received.size(), 4, nullptr}};
+  REQUIRE(*inbox.post(buffers, &arrived));
+  Ear ear;
+  REQUIRE(open.lanes[0]->deliver(FakeLane::kHeaderBytes + small.size(), inbox, ear).ok());
+  CHECK(arrived.state == State::done);
+  CHECK(received == std::vector<std::byte>(received.size(), std::byte{7}));
+  CHECK(copies.in_use() == 1);
+  outbox.on_confirmed({0}, open.given(0)[0].span.end);
+  CHECK(copies.in_use() == 0);
+  CHECK(outbox.outstanding() == 2);
+  CHECK(outbox.undone() == 1);
+}
+
+TEST_CASE("where no copy is left, a small message is done when it is confirmed") {
+  OpenLanes open(1);
+  CopyPool copies;
+  std::vector<std::byte*> taken;
+  while (std::byte* copy = copies.take(CopyPool::kMostBytes)) {
+    taken.push_back(copy);
+  }
+  CHECK(taken.size() * CopyPool::kMostBytes < CopyPool::memory_bytes());
+  CHECK(copies.take(1) != nullptr);  // those of few bytes are others
+  const std::size_t used = copies.in_use();
+  Outbox outbox({.waits_for_receives = false, .copies = &copies});
+  const std::vector<std::byte> data(CopyPool::kMostBytes);
+  Completion completion;
+  outbox.post(message_of(data, 0), &completion);
+  CHECK(completion.state == State::pending);
+  CHECK(outbox.uses(data.data(), data.size()));
+  REQUIRE(outbox.pump(open.outlets));
+  outbox.on_confirmed({0}, open.given(0)[0].span.end);
+  CHECK(completion.state == State::done);
+  CHECK(copies.in_use() == used);
+  copies.give(taken.back(), CopyPool::kMostBytes);
+  CHECK(copies.take(CopyPool::kMostBytes) == taken.back());
+}
+
+TEST_CASE("copies of what has failed are kept until the end, and what is left to lanes is never used again") {
+  CopyPool copies;
+  const std::vector<std::byte> data(64);
+  Completion completion;
+  {
+    Outbox outbox({.waits_for_receives = false, .copies = &copies});
+    outbox.post(message_of(data, 0), &completion);
+    outbox.fail();
+    CHECK(completion.state == State::done);
+    CHECK(copies.in_use() == 1);
+    CHECK(outbox.outstanding() == 0);
+  }
+  CHECK(copies.in_use() == 0);
+  {
+    Outbox outbox({.waits_for_receives = false, .copies = &copies});
+    outbox.post(message_of(data, 0), &completion);
+    outbox.leave_copies();
+  }
+  CHECK(copies.in_use() == 1);
 }
 
 // Inbox takes no part of such a message, since it could not tell when the message is whole.
@@ -130,10 +214,10 @@ TEST_CASE("what a dead lane has not delivered is dealt again, the oldest first, 
   const std::vector<std::byte> data(1000);
   Outbox outbox({.waits_for_receives = false});
   std::vector<Completion> completions(3);
-  REQUIRE(outbox.post(message_of(data, 0), &completions[0]));
-  REQUIRE(outbox.post(message_of(data, 1), &completions[1]));
+  outbox.post(message_of(data, 0), &completions[0]);
+  outbox.post(message_of(data, 1), &completions[1]);
   REQUIRE(outbox.pump(open.outlets));
-  REQUIRE(outbox.post(message_of(data, 2), &completions[2]));
+  outbox.post(message_of(data, 2), &completions[2]);
   const std::size_t before = open.given(2).size();
   const std::uint64_t begin = open.given(0)[0].span.begin;
   CHECK_FALSE(outbox.drained({0}));
@@ -163,7 +247,7 @@ TEST_CASE("a lane that ends before what it had confirmed is an error, and one th
   Completion completion;
   REQUIRE(outbox.settle({7}, 0).ok());
   REQUIRE(outbox.drained({7}));
-  REQUIRE(outbox.post(message_of(data, 0), &completion));
+  outbox.post(message_of(data, 0), &completion);
   REQUIRE(outbox.pump(open.outlets));
   const std::uint64_t end = open.given(0)[0].span.end;
   outbox.on_confirmed({0}, end);

@@ -77,8 +77,9 @@ class RandomRun {
       : random_(seed),
         lanes_(random_.between(1, 4)),
         deaths_(random_.between(0, 6)),
-        ends_({.eager_bytes = random_.chance(0.7) ? kMaxEagerBytes : 1000}, 4096u << random_.between(0, 5),
-              rules) {
+        ends_({.eager_bytes = random_.chance(0.7) ? kMaxEagerBytes : 1000,
+               .copies = random_.chance(0.5) ? &copies_ : nullptr},
+              4096u << random_.between(0, 5), rules) {
     for (std::uint64_t i = random_.between(1, 20); i > 0; --i) {
       transfers_.push_back(
           std::make_unique<Transfer>(size(), random_.between(0, 1) * random_.between(0, 100)));
@@ -127,10 +128,11 @@ class RandomRun {
       return false;
     }
     Transfer& transfer = *transfers_[posted_sends_];
-    return ends_.outbox.post({.data = transfer.sent.data(),
-                              .size = static_cast<std::uint32_t>(transfer.sent.size()),
-                              .group = {static_cast<std::uint32_t>(posted_sends_++)}},
-                             &transfer.send);
+    ends_.outbox.post({.data = transfer.sent.data(),
+                       .size = static_cast<std::uint32_t>(transfer.sent.size()),
+                       .group = {static_cast<std::uint32_t>(posted_sends_++)}},
+                      &transfer.send);
+    return true;
   }
   bool post_receive() {
     if (posted_receives_ == transfers_.size()) {
@@ -213,10 +215,14 @@ class RandomRun {
     if (ends_.outbox.outstanding() + ends_.inbox.outstanding() > 0 || ends_.inbox.has_aside()) {
       fault_ = "something is left";
     }
+    if (copies_.in_use() > 0) {
+      fault_ = "a copy is left";
+    }
   }
 
   SeededRandom random_;
   std::uint64_t lanes_, deaths_;
+  CopyPool copies_;
   TwoEnds ends_;
   std::vector<std::unique_ptr<Transfer>> transfers_;
   std::size_t posted_sends_ = 0, posted_receives_ = 0;

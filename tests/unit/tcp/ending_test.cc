@@ -32,7 +32,7 @@ void finish_send(World& world, Pair::Message& message) {
   message.out = nullptr;
 }
 
-// Sends messages none of whose receives is posted, until the sends are done.
+// Sends messages none of whose receives is posted, until the sends are done and the peer has them.
 std::vector<Pair::Message*> send_ahead(World& world, Pair& pair) {
   std::vector<Pair::Message*> messages{&pair.message(10'000), &pair.message(0), &pair.message(5),
                                        &pair.message(stripe::kMaxEagerBytes), &pair.message(0)};
@@ -42,6 +42,7 @@ std::vector<Pair::Message*> send_ahead(World& world, Pair& pair) {
   for (Pair::Message* message : messages) {
     finish_send(world, *message);
   }
+  REQUIRE(world.until([&] { return !pair.send->owes(); }));
   return messages;
 }
 
@@ -113,7 +114,7 @@ struct Reading final : LaneSink, engine::FlowHandler {
 
 }  // namespace
 
-TEST_CASE("messages whose sends are done come out, whatever became of their lanes") {
+TEST_CASE("messages that have arrived come out, whatever became of their lanes") {
   // Receives are posted one after the other, or all at once with one more than messages were sent.
   const bool at_once = GENERATE(false, true);
   const int turns = GENERATE(0, 1, 50);
@@ -162,6 +163,49 @@ TEST_CASE("messages whose sends are done come out, whatever became of their lane
   CHECK_THAT(error.message, Contains(reason));
   const transport::ReceiveBuffer buffer{beyond.received.data(), 1, 0, nullptr};
   CHECK_FALSE(pair.receive->irecv(std::span(&buffer, 1)).ok());
+}
+
+TEST_CASE(
+    "a comm that is closed after its last send sees that the message arrives, though its lanes are cut") {
+  const std::size_t size = GENERATE(std::size_t{8}, std::size_t{0}, std::size_t{4096}, std::size_t{16384});
+  const std::size_t wire = GENERATE(std::size_t{0}, std::size_t{1});
+  World world;
+  Pair pair(world);
+  pair.exchange(1000);
+  world.cut(wire, CutWire::State::swallows);
+  std::vector<Pair::Message*> messages;
+  for (int i = 0; i < 3; ++i) {  // over both lanes
+    messages.push_back(&pair.message(size));
+    pair.post_send(*messages.back());
+    finish_send(world, *messages.back());
+  }
+  pair.send.reset();
+  for (Pair::Message* message : messages) {
+    pair.post_receive(*message);
+    pair.finish(*message);
+  }
+}
+
+TEST_CASE("closing comms whose peer is gone takes a bounded time for all of them together") {
+  World world;
+  std::vector<std::unique_ptr<Pair>> pairs;
+  for (int i = 0; i < 6; ++i) {
+    pairs.push_back(std::make_unique<Pair>(world));
+  }
+  for (std::size_t i = 0; i < kAddresses.size(); ++i) {
+    world.cut(i, CutWire::State::swallows);
+  }
+  const Instant begin = monotonic_now();
+  for (const auto& pair : pairs) {
+    Pair::Message& message = pair->message(64);
+    pair->post_send(message);
+    finish_send(world, message);
+    pair->send.reset();
+  }
+  // 3 s, 1.5 s and so on.
+  CHECK(monotonic_now() - begin >= 5s);
+  const engine::Guard guard(world.engine.lock());
+  CHECK(world.peers.patience == Peers::kPatience / 64);
 }
 
 TEST_CASE("messages come out of a comm that is accepted after its sender and their link have gone") {

@@ -83,6 +83,7 @@ TEST_CASE("what has come before the end of the peer's process still comes out") 
   REQUIRE(
       both.until([&] { return early.out->test(nullptr).ok() && both.pair->send->counters().joined > 0; }));
   early.out = nullptr;
+  REQUIRE(both.until([&] { return !both.pair->send->owes(); }));
   REQUIRE(both.until([&] { return both.to_other->view() == witness::View::alive; }));
   both.cut(CutWire::State::swallows);
   both.other.reset();
