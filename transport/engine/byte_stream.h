@@ -91,6 +91,9 @@ class ByteStream {
   // Returns true if they have been consumed.
   [[nodiscard]] virtual bool peer_finished() const TF_IN_TURN = 0;
 
+  // What was consumed is acknowledged in this turn, if it is not yet.
+  virtual void acknowledge_at_once() TF_IN_TURN {}
+
   // --- sending
   // Queue bytes: send() by reference, which must stay untouched until they are acknowledged, send_inline() as
   // a copy of at most kInlineBytes. Return false if there is no room now.

@@ -13,8 +13,8 @@ namespace tfabric::engine {
 
 class Hold {
  public:
-  // More than the largest message that is sent before its receive is known to be posted, with its header.
-  // What has come beyond that is acknowledged and reported at once, since senders wait for it.
+  // Of our own TCP, so much is acknowledged at once, since a window may be small: more than the largest
+  // message whose sender does not wait for it (stripe/copy_pool.h), with its header.
   static constexpr std::uint32_t kMostBytes = 17u << 10;
 
   // Something is held from now on.

@@ -134,6 +134,7 @@ Status FlowReader::end_piece() {
   have_ = 0;
   taken_ += header_.length;
   phase_ = Phase::header;
+  awaited_ = awaited_ || header_.total > stripe::kMaxEagerBytes;
   if (receive_ == nullptr) {
     return inbox_->aside_complete(header_.group);
   }

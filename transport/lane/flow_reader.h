@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "base/result.h"
 #include "transport/engine/turn.h"
@@ -45,6 +46,9 @@ class FlowReader {
   [[nodiscard]] bool mid_record() const { return phase_ != Phase::header || have_ != 0; }
   // How many bytes of the stream it has taken.
   [[nodiscard]] std::uint64_t position() const { return taken_ + have_; }
+  // Returns true, once, if a piece has ended whose sender may wait for its confirmation: smaller messages
+  // were copied (stripe/copy_pool.h).
+  [[nodiscard]] bool take_awaited() { return std::exchange(awaited_, false); }
   // The stream ends here for good, wherever that is. Returns its final position, for the sender: what of a
   // piece has come beyond its last whole line is to come again, and so is a message that was to be set aside.
   // Nothing may be taken after it.
@@ -77,6 +81,7 @@ class FlowReader {
   RecordHeader header_;
   stripe::Inbox::Receive* receive_ = nullptr;  // of the piece; null: it is set aside
   std::byte* target_ = nullptr;                // where the piece's bytes go
+  bool awaited_ = false;                       // see take_awaited()
   Error error_;                                // in Phase::failed
   alignas(8) std::array<std::byte, kRecordHeaderBytes> header_bytes_;
   alignas(8) std::array<std::byte, kMaxControlBytes> body_;

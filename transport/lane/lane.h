@@ -118,7 +118,7 @@ class Lane : public stripe::Lane {
   [[nodiscard]] virtual bool is_drained() const TF_IN_TURN = 0;
 
   // --- what comes
-  // Tells the peer what was read of the lane, if it waits for that.
+  // Tells the peer what was read of the lane: at once if it waits for that, else in a moment.
   virtual void report() TF_IN_TURN = 0;
   // The peer has read so much. Returns false if that cannot be.
   virtual bool on_report(std::uint64_t position) TF_IN_TURN = 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "transport/engine/hold.h"
 #include "transport/lane/flow_failure.h"
 #include "transport/lane/piece_writer.h"
 #include "transport/lane/record.h"
@@ -71,18 +70,24 @@ void StreamLane::mind(const Status& taken) {
 // Not for what carries nothing but such reports, or each would cause another one; but now and then, since
 // they take room, too.
 void StreamLane::report() {
+  const bool awaited = reader_.take_awaited();
   if (!reports_reads()) {
+    if (awaited) {
+      stream_->acknowledge_at_once();
+    }
     return;
   }
   constexpr std::uint64_t kAtMost = 64u << 10;
+  // Of a message that is longer, so that the sender knows the lane's rate and has room.
+  constexpr std::uint64_t kAtOnce = 256u << 10;
   const std::uint64_t news = reader_.position() - reported_;
   if (news <= reports_ * kPositionRecordBytes && news < kAtMost) {
     return;
   }
-  if (news < engine::Hold::kMostBytes) {
-    flow_->owe_report();
-  } else {
+  if (awaited || news >= kAtOnce) {
     send_report();
+  } else {
+    flow_->owe_report();
   }
 }
 

@@ -117,6 +117,7 @@ SocketFlow* SocketCarrier::add(PrivateDescriptor socket, bool connected, engine:
   scratch_.resize(kScratchBytes);
   flow->place_ = flows_.size();
   flows_.push_back(std::move(flow));
+  look_at(*flows_.back());
   return flows_.back().get();
 }
 
@@ -279,6 +280,7 @@ void SocketCarrier::halt() {
   news_.clear();
   owing_.clear();
   direct_.clear();
+  looked_.clear();
   over_.clear();
   flows_.clear();
 }
@@ -299,6 +301,7 @@ void SocketCarrier::want_read(SocketFlow& flow) {
 void SocketCarrier::want_write(SocketFlow& flow) {
   if (!std::exchange(flow.in_writes_, true)) {
     writes_.push_back(&flow);
+    look_at(flow);
   }
 }
 
@@ -469,6 +472,7 @@ bool SocketCarrier::send(Instant now, bool quiet) {
     std::erase_if(reads_, is_over);
     std::erase_if(news_, is_over);
     std::erase_if(owing_, is_over);
+    std::erase_if(looked_, is_over);
     over_.clear();
   }
   return any;
@@ -483,10 +487,31 @@ void SocketCarrier::on_time(Instant now) {
   }
   if (now >= next_look_) {
     next_look_ = now + kLookInterval;
-    for (std::size_t i = flows_.size(); i-- > 0;) {  // a flow that ends makes way for the last one
-      flows_[i]->look(now);
+    look_at_flows();
+  }
+}
+
+// An idle job has thousands of flows that rest.
+void SocketCarrier::look_at(SocketFlow& flow) {
+  if (!std::exchange(flow.in_looked_, true)) {
+    looked_.push_back(&flow);
+  }
+}
+
+void SocketCarrier::look_at_flows() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < looked_.size(); ++i) {  // flows may be added
+    SocketFlow& flow = *looked_[i];
+    if (flow.phase_ != SocketFlow::Phase::over) {
+      flow.look(now_);
+    }
+    if (flow.phase_ != SocketFlow::Phase::over && !flow.may_rest()) {
+      looked_[kept++] = &flow;
+    } else {
+      flow.in_looked_ = false;
     }
   }
+  looked_.resize(kept);
 }
 
 // --- the interface

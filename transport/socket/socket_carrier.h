@@ -109,6 +109,8 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   void note_arrival(SocketFlow& flow);
   void read_directly(SocketFlow& flow);
   void watch_resting();
+  void look_at(SocketFlow& flow);
+  void look_at_flows() TF_IN_TURN;
   void pass_news() TF_IN_TURN;
   void ask_for_reports() TF_IN_TURN;
   void watch_link(Instant now) TF_IN_TURN;
@@ -128,6 +130,7 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   std::vector<std::unique_ptr<SocketFlow>> flows_;
   std::vector<std::unique_ptr<SocketFlow>> over_;
   std::vector<SocketFlow*> reads_, writes_, news_, news_now_, owing_, direct_;
+  std::vector<SocketFlow*> looked_;  // those that do not rest
   int turns_without_events_ = 0;
   engine::Hold hold_;  // of the reports that are owed
   SmallPaths small_paths_;

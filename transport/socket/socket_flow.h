@@ -4,6 +4,7 @@
 // bytes count as arrived when the peer reports that it has read them, and until then the comm keeps them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -79,8 +80,13 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
   bool write(Instant now);
   // The kernel says so (EPOLLIN, EPOLLOUT, EPOLLRDHUP).
   void on_event(std::uint32_t events, Instant now);
-  // Looks at what takes too long. Call regularly.
+  // Looks at what takes too long. Call regularly while may_rest() is false.
   void look(Instant now) TF_IN_TURN;
+  // Returns true if nothing can take too long before the flow is woken.
+  [[nodiscard]] bool may_rest() const {
+    return phase_ == Phase::open && writable_ && (lives_ || !bound_) &&
+           std::max(confirmed_, delivered_) == written_;
+  }
   // Returns true if a connection that ends now has never brought what shows that both ways work.
   [[nodiscard]] bool ends_in_silence(Instant now) const;
   // Begins again with a socket that is being connected and not bound.
@@ -129,7 +135,7 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
   Instant arrival_{};       // when something was read last
   std::uint8_t heat_ = 0;   // how often in a row that was soon after the time before
   bool is_direct_ = false;  // in its list of those that epoll does not watch
-  bool in_reads_ = false, in_writes_ = false, in_news_ = false, in_owing_ = false;
+  bool in_reads_ = false, in_writes_ = false, in_news_ = false, in_owing_ = false, in_looked_ = false;
 
   static const std::string no_reason_;
 };

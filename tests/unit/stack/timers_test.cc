@@ -345,3 +345,33 @@ TEST_CASE("a delayed acknowledgement comes at its time, or with the second full 
   peer.hand(peer.segment(flag::ack, 1000));
   REQUIRE(peer.sent() == "A 1 ack 3001");
 }
+
+TEST_CASE("the acknowledgement of a little is held until the owner asks for it") {
+  Options options = ScriptedPeer::plain();
+  options.held_ack_bytes = 2500;
+  ScriptedPeer peer(options);
+  peer.establish();
+  SECTION("which it does") {
+    peer.hand(peer.segment(flag::ack, 1000));
+    REQUIRE(peer.sent().empty());
+    REQUIRE(peer.connection().holds_acknowledgement());
+    peer.connection().acknowledge_at_once();
+    REQUIRE(peer.sent() == "A 1 ack 1001");
+    REQUIRE_FALSE(peer.connection().holds_acknowledgement());
+    peer.connection().acknowledge_at_once();
+    REQUIRE(peer.sent().empty());
+  }
+  SECTION("or there is more of it") {
+    peer.hand(peer.segment(flag::ack, 1000));
+    peer.hand(peer.segment(flag::ack, 1000));
+    REQUIRE(peer.sent().empty());
+    peer.hand(peer.segment(flag::ack, 1000));
+    REQUIRE(peer.sent() == "A 1 ack 3001");
+  }
+  SECTION("or data go there") {
+    peer.hand(peer.segment(flag::ack, 1000));
+    peer.write(100);
+    REQUIRE(peer.sent() == "PA 1:101 ack 1001");
+    REQUIRE_FALSE(peer.connection().holds_acknowledgement());
+  }
+}

@@ -199,7 +199,7 @@ void Tcp::release_acknowledgements() {
   hold_.end();
   for (TcpFlow* flow : held_) {
     flow->held_ = false;
-    flow->connection_->release_acknowledgement();
+    flow->connection_->acknowledge_at_once();
     wake(*flow);
   }
   held_.clear();

@@ -149,7 +149,7 @@ void Connection::hold_back(Instant now) {
 }
 
 bool Connection::holds_acknowledgement() const { return impl_->ack_held; }
-void Connection::release_acknowledgement() {
+void Connection::acknowledge_at_once() {
   impl_->ack_now = std::exchange(impl_->ack_held, false) || impl_->ack_now;
 }
 

@@ -63,7 +63,7 @@ struct Options {
   // engine may rest for as long; a peer that delays its acknowledgements needs more (Linux: 200 ms).
   Duration rto_granularity = std::chrono::milliseconds(1);
   Duration delayed_ack = Duration::zero();  // zero: one ACK for each burst of segments
-  // An acknowledgement of less, or of half of the window, is held until release_acknowledgement(), which the
+  // An acknowledgement of less, or of half of the window, is held until acknowledge_at_once(), which the
   // owner calls soon; 0: none is. As long as RFC 5681 §4.2 allows, but for its two segments.
   std::uint32_t held_ack_bytes = 0;
   Duration connect_timeout = std::chrono::seconds(10);  // SYN unanswered
@@ -144,9 +144,10 @@ class Connection final : public ByteStream {
   // The owner takes no segment for now, though there may be one: the driver is full, or others have their
   // turn. A connection that always has something to send would otherwise count as idle.
   void hold_back(Instant now);
-  // Returns true if an acknowledgement is held (Options::held_ack_bytes); sends it with the next segment.
+  // Returns true if an acknowledgement is held (Options::held_ack_bytes); acknowledge_at_once() sends it with
+  // the next segment.
   [[nodiscard]] bool holds_acknowledgement() const;
-  void release_acknowledgement();
+  void acknowledge_at_once() override;
 
   // --- life
   void on_time(Instant now);
