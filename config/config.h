@@ -317,7 +317,7 @@ struct Launcher {
 };
 
 struct Config {
-  std::string transport = "auto";  // auto, tcp, socket, rdma
+  std::string transport = "auto";  // auto, auto+kernel, tcp, socket, rdma
   bool required = false;           // an unusable transport is an error instead of a fallback
   LockFolder lock_folder;          // of the locks by which this host's processes share rails
   Tcp tcp;

@@ -64,8 +64,11 @@ Number milliseconds(std::int64_t low, std::int64_t high, const char* what = "mil
 constexpr std::int64_t kHour = 3600000;
 
 std::vector<Key> general_keys() {
-  constexpr WordList<const char*, 4> kTransports{
-      {{"auto", "auto"}, {"tcp", "tcp"}, {"socket", "socket"}, {"rdma", "rdma"}}};
+  constexpr WordList<const char*, 5> kTransports{{{"auto", "auto"},
+                                                  {"auto+kernel", "auto+kernel"},
+                                                  {"tcp", "tcp"},
+                                                  {"socket", "socket"},
+                                                  {"rdma", "rdma"}}};
   return {
       key("transport", &Config::transport, OneOf{kTransports}),
       key("required", &Config::required, Flag{}),

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/time.h"
 #include "observe/kept_file.h"
@@ -99,6 +100,12 @@ Findings examine_with(const config::Config& config, const diagnosis::Host& host,
     check_page(host, config, findings);
   }
   return findings;
+}
+
+config::Config with_rails_of(config::Config config, const diagnosis::Host& host) {
+  return with_rails_of(std::move(config), host.interfaces, host.addresses, [&](const config::Config& wanted) {
+    return rdma::examine(wanted, host, /*chosen=*/true).usable;
+  });
 }
 
 std::string rails_of_process(const config::Config& config) { return rails::rails_of_process(config); }

@@ -29,6 +29,9 @@ using ExamineRdma = std::function<diagnosis::Diagnosis(const config::Config& con
 [[nodiscard]] diagnosis::Findings examine_with(const config::Config& config, const diagnosis::Host& host,
                                                const ExamineRdma& examine_rdma);
 
+// Returns the configuration with the rails that this host has for it, as open() would use it (registry.h).
+[[nodiscard]] config::Config with_rails_of(config::Config config, const diagnosis::Host& host);
+
 // Returns the rails that a process which starts now uses, of those of the configuration, all of which are
 // free: "the rail(s) eni0, eni1", "1 of the rail(s) eni0, eni1", and why it is not all of them.
 [[nodiscard]] std::string rails_of_process(const config::Config& config);

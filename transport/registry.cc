@@ -29,7 +29,10 @@ bool prefers_tcp(const config::Config& config) {
 }
 
 config::Config with_rails_of(config::Config config, std::span<const host::Interface> interfaces,
-                             std::span<const host::LocalAddress> addresses) {
+                             std::span<const host::LocalAddress> addresses, const RdmaWorks& rdma_works) {
+  if (config.transport == "auto+kernel") {
+    config.transport = config.tcp.rails.empty() && !rdma_works(config) ? "socket" : "auto";
+  }
   if (config.transport == "socket") {
     config.tcp.rails = rails::kernel_rails(config.rdma, addresses);
   }
@@ -44,7 +47,17 @@ config::Config with_rails_of(config::Config config, std::span<const host::Interf
 
 Result<std::unique_ptr<Transport>> open(const config::Config& given) {
   const auto addresses = bootstrap::settled_addresses(kernel_interfaces(given), given.rdma);
-  const config::Config config = with_rails_of(given, host::interfaces(), addresses);
+  Result<std::unique_ptr<Transport>> rdma = std::unique_ptr<Transport>();
+  const auto rdma_works = [&rdma](const config::Config& wanted) {
+    rdma = rdma::open_transport(wanted);
+    return rdma.ok();
+  };
+  const config::Config config = with_rails_of(given, host::interfaces(), addresses, rdma_works);
+  if (!rdma) {
+    TF_INFO(
+        "NET/tfabric: transport = \"auto+kernel\": the kernel's TCP is used, since RDMA is not usable: {}",
+        rdma.error().message);
+  }
   const std::size_t left_out = bootstrap::offer(addresses, config.rdma).left_out;
   if (config.transport == "socket" && left_out > 0) {
     TF_INFO(
@@ -57,7 +70,9 @@ Result<std::unique_ptr<Transport>> open(const config::Config& given) {
   if (prefers_tcp(config)) {
     return device::open_transport(config);
   }
-  auto rdma = rdma::open_transport(config);
+  if (rdma && *rdma == nullptr) {
+    rdma = rdma::open_transport(config);
+  }
   if (rdma || config.transport == "rdma") {
     return rdma;
   }

@@ -2,6 +2,7 @@
 // know no transport by name.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,13 +19,16 @@ namespace tfabric::transport {
 [[nodiscard]] bool prefers_tcp(const config::Config& config);
 
 // Returns the configuration with the rails that this host has for it: with transport = "socket" they are not
-// configured, but one for each interface that is offered (bootstrap/addresses.h). Interfaces have their real
-// names then, and kernel rails addresses.
+// configured, but one for each interface that is offered (bootstrap/addresses.h). "auto+kernel" becomes that
+// where no rail is configured and RDMA, which is looked at for nothing else, does not work, and "auto"
+// elsewhere. Interfaces have their real names then, and kernel rails addresses.
+using RdmaWorks = std::function<bool(const config::Config& config)>;
 [[nodiscard]] config::Config with_rails_of(config::Config config, std::span<const host::Interface> interfaces,
-                                           std::span<const host::LocalAddress> addresses);
+                                           std::span<const host::LocalAddress> addresses,
+                                           const RdmaWorks& rdma_works);
 
-// Opens the transport that the configuration names ("auto", "tcp", "socket", "rdma"). On failure
-// Errc::unusable and one message that says why each transport is not usable here and how to fix it.
+// Opens the transport that the configuration names ("auto", "auto+kernel", "tcp", "socket", "rdma"). On
+// failure Errc::unusable and one message that says why each transport is not usable here and how to fix it.
 Result<std::unique_ptr<Transport>> open(const config::Config& config);
 
 }  // namespace tfabric::transport

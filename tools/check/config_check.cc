@@ -91,7 +91,7 @@ std::vector<std::string> files_of(const Host& host) {
 
 Result<config::Config> load_config(const Host& host) {
   Result<config::Config> config = config::load(host.environment, files_of(host));
-  return config ? transport::with_rails_of(std::move(*config), host.interfaces, host.addresses) : config;
+  return config ? transport::with_rails_of(std::move(*config), host) : config;
 }
 
 Status rails_ready() {

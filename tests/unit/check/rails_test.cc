@@ -71,7 +71,7 @@ TEST_CASE("an automatic memif rail needs nothing") {
 TEST_CASE("the kernel's TCP needs an interface with an address, and neither rails nor capabilities") {
   BrokenHost broken;
   broken.set_capabilities("0000000000000000");
-  broken.host.environment = {{"TFABRIC_TRANSPORT", "socket"}};
+  broken.host.environment = {{"TFABRIC_TRANSPORT", GENERATE("socket", "auto+kernel")}};
   const Report without = broken.examine();
   CAPTURE(to_text(without));
   REQUIRE_THAT(text_of(without, Id::tcp_not_configured), Contains("NCCL_SOCKET_IFNAME"));
