@@ -1,7 +1,9 @@
 // bench_comms: what comms cost that do nothing. One process opens pairs of comms to itself through a plugin,
 // as an all-to-all of many ranks does of which few are busy, and reports the memory and the time of a pair,
-// and what one busy pair is worth before and with all of them.
+// what the process costs while nothing is called, and what one busy pair is worth before and with all of
+// them.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -9,6 +11,7 @@
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/time.h"
@@ -24,6 +27,7 @@ struct Report {
   double init_ms = 0;                           // with the loading of the library
   std::uint64_t before_kib = 0, after_kib = 0;  // resident
   double seconds = 0;                           // of making all pairs
+  double wakeups = 0, cpu = 0;                  // a second of rest: of all threads, and parts of a CPU
   double alone_ns = 0, among_ns = 0;            // of a message of the busy pair
 };
 
@@ -39,7 +43,24 @@ std::uint64_t resident_kib() {
   return 0;
 }
 
-Result<Report> run(const std::string& path, std::size_t count) {
+// Calls nothing for so long: what threads of the plugin do by themselves is all that happens.
+void rest(std::chrono::seconds duration, Report& report) {
+  const auto seconds_of = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  std::this_thread::sleep_for(std::chrono::seconds(2));  // what was under way ends
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  std::this_thread::sleep_for(duration);
+  getrusage(RUSAGE_SELF, &after);
+  const double seconds = std::chrono::duration<double>(duration).count();
+  report.wakeups = static_cast<double>(after.ru_nvcsw - before.ru_nvcsw) / seconds;
+  report.cpu = (seconds_of(after.ru_utime) + seconds_of(after.ru_stime) - seconds_of(before.ru_utime) -
+                seconds_of(before.ru_stime)) /
+               seconds;
+}
+
+Result<Report> run(const std::string& path, std::size_t count, std::chrono::seconds idle) {
   Report report;
   Instant began = monotonic_now();
   const auto passed = [&began] { return std::chrono::duration<double>(monotonic_now() - began).count(); };
@@ -61,6 +82,7 @@ Result<Report> run(const std::string& path, std::size_t count) {
   }
   report.seconds = passed();
   report.after_kib = resident_kib();
+  if (idle > std::chrono::seconds(0)) rest(idle, report);
   auto among = exchange(*plugin, *busy, kBusySize, kBusyCount, kBusyWarm);
   if (!among) return among.error();
   report.among_ns = *among;
@@ -83,8 +105,12 @@ int main(int argc, char** argv) {
   app.add_option("--pairs", count, "pairs of a sending and a receiving comm")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  int idle = 0;
+  app.add_option("--rest", idle, "seconds in which nothing is called, after two more")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  const auto report = tfabric::bench::run(plugin, count);
+  const auto report = tfabric::bench::run(plugin, count, std::chrono::seconds(idle));
   if (!report) {
     fmt::print(stderr, "bench_comms: {}\n", report.error().message);
     return 1;
@@ -92,9 +118,10 @@ int main(int argc, char** argv) {
   const double comms = 2.0 * static_cast<double>(count);
   fmt::print(
       "{{\"comms\": {:.0f}, \"init_ms\": {:.1f}, \"kib_per_comm\": {:.2f}, \"resident_mib\": {:.0f}, "
-      "\"comms_per_s\": {:.0f}, \"busy_alone_ns\": {:.0f}, \"busy_among_ns\": {:.0f}}}\n",
+      "\"comms_per_s\": {:.0f}, \"wakeups_per_s\": {:.1f}, \"idle_cpu\": {:.5f}, \"busy_alone_ns\": {:.0f}, "
+      "\"busy_among_ns\": {:.0f}}}\n",
       comms, report->init_ms, static_cast<double>(report->after_kib - report->before_kib) / comms,
-      static_cast<double>(report->after_kib) / 1024, comms / report->seconds, report->alone_ns,
-      report->among_ns);
+      static_cast<double>(report->after_kib) / 1024, comms / report->seconds, report->wakeups, report->cpu,
+      report->alone_ns, report->among_ns);
   return 0;
 }
