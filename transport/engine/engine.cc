@@ -17,7 +17,8 @@ constexpr Duration kLeastPause = std::chrono::milliseconds(500);
 
 }  // namespace
 
-Engine::Engine(const EngineOptions& options) : options_(options), lock_(options.number) {}
+Engine::Engine(const EngineOptions& options)
+    : options_(options), lock_(options.number), last_work_(options.clock().time_since_epoch().count()) {}
 
 Engine::~Engine() = default;
 
@@ -48,6 +49,7 @@ bool Engine::turn() {
     forgive_pause(time);  // before packets and timers are looked at
   }
   bool worked = submissions_.take();
+  works_ = worked;
   for (const auto& polled : polled_) {
     worked |= polled->receive(time);
   }
@@ -57,6 +59,9 @@ bool Engine::turn() {
   const bool quiet = !worked;
   for (const auto& polled : polled_) {
     worked |= polled->send(time, quiet);
+  }
+  if (works_) {
+    last_work_.store(time.time_since_epoch().count(), std::memory_order_relaxed);
   }
   return worked;
 }

@@ -101,6 +101,10 @@ class Engine {
   [[nodiscard]] Instant last_turn() const {
     return Instant(Duration(last_turn_.load(std::memory_order_relaxed)));
   }
+  // When something was last submitted, or note_work() called; at first, when the engine was made.
+  [[nodiscard]] Instant last_work() const {
+    return Instant(Duration(last_work_.load(std::memory_order_relaxed)));
+  }
   // How long, in all, no thread turned the engine for half a second or longer: the process was stopped, or
   // got no CPU. Limits on a peer's silence do not count this time.
   [[nodiscard]] Duration paused() const { return Duration(paused_.load(std::memory_order_relaxed)); }
@@ -109,6 +113,8 @@ class Engine {
   // Takes one turn. Returns true if anything was done: not while a rehearsal has frozen the process.
   bool turn() TF_IN_TURN;
   [[nodiscard]] std::uint64_t turns() const TF_IN_TURN { return turns_; }
+  // Something has come that more may follow: not a probe of an idle connection, nor its answer (rest.h).
+  void note_work() TF_IN_TURN { works_ = true; }
   // Calls all submitters. Afterwards, a submitter that submits no more may be destroyed.
   void take_submissions() TF_IN_TURN { submissions_.take(); }
   // Those that were added first have the first part of each half of a turn.
@@ -146,7 +152,7 @@ class Engine {
 
   EngineOptions options_;
   EngineLock lock_;
-  std::atomic<Duration::rep> last_turn_{0};
+  std::atomic<Duration::rep> last_turn_{0}, last_work_;
   std::atomic<Duration::rep> paused_{0};
   Submissions submissions_;
   Acceptor* acceptor_ = nullptr;
@@ -155,6 +161,7 @@ class Engine {
   std::vector<Tended*> tended_;  // null: has left
   Instant next_service_{};
   std::uint64_t turns_ = 0;
+  bool works_ = false;  // in this turn
 };
 
 }  // namespace tfabric::engine

@@ -1,7 +1,10 @@
 #include "transport/engine/progress.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
@@ -9,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "transport/engine/rest.h"
 
 namespace tfabric::engine {
 namespace {
@@ -18,16 +22,13 @@ constexpr Duration kNeglected = std::chrono::milliseconds(1);
 // Threads that turn another engine also turn one that had no turn for this long: longer than a turn takes,
 // and short compared with a round trip through a cloud's network.
 constexpr Duration kLeftAlone = std::chrono::microseconds(20);
-// How often the keeper wakes while there are flows, and while there are none.
+// How often the keeper wakes at most.
 constexpr Duration kKeeperInterval = std::chrono::milliseconds(1);
-constexpr Duration kIdleInterval = std::chrono::milliseconds(5);
 // Turns in a row the keeper takes while there is work.
 constexpr int kKeeperTurns = 64;
-
-void sleep_for(Duration duration) {
-  const timespec pause{.tv_sec = 0, .tv_nsec = duration.count()};
-  nanosleep(&pause, nullptr);
-}
+// How long the polling thread turns in vain before it sleeps, and the shortest sleep.
+constexpr Duration kSpin = std::chrono::microseconds(200);
+constexpr Duration kShortest = std::chrono::microseconds(50);
 
 }  // namespace
 
@@ -42,6 +43,7 @@ Progress::Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector
 
 Progress::~Progress() {
   stop_.store(true, std::memory_order_relaxed);
+  ring();
   if (thread_.joinable()) {
     thread_.join();
   }
@@ -49,6 +51,7 @@ Progress::~Progress() {
 
 bool Progress::poke() {
   if (mode_ != ProgressMode::inline_) {
+    ask();
     return false;
   }
   const bool worked = engine_->progress();
@@ -66,17 +69,46 @@ bool Progress::help() {
   return worked;
 }
 
+// Packets for the other engines may come in by our queue.
+Instant Progress::last_work() const {
+  Instant last = engine_->last_work();
+  for (const Engine* other : others_) {
+    last = std::max(last, other->last_work());
+  }
+  return last;
+}
+
+// Without a fence: if the thread falls asleep just now, the next call wakes it, and NCCL asks again and
+// again.
+void Progress::ask() {
+  if (asleep_.load(std::memory_order_relaxed)) {
+    ring();
+  } else if (!asked_.load(std::memory_order_relaxed)) {
+    asked_.store(true, std::memory_order_relaxed);
+  }
+}
+
+void Progress::ring() {
+  bell_.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, &bell_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+// Unless the bell has rung since it was `heard`.
+void Progress::sleep(std::uint32_t heard, Duration duration) {
+  const timespec pause{.tv_sec = 0, .tv_nsec = duration.count()};
+  syscall(SYS_futex, &bell_, FUTEX_WAIT_PRIVATE, heard, &pause, nullptr, 0);
+}
+
 void Progress::keep() {
+  std::uint32_t heard = bell_.load(std::memory_order_acquire);
   while (!stop_.load(std::memory_order_relaxed)) {
-    // Packets for other engines may come in by our queue, so with several engines the interval stays short.
-    bool flows = true;
     if (engine_->now() - engine_->last_turn() >= kNeglected && engine_->lock().try_lock()) {
       for (int i = 0; i < kKeeperTurns && engine_->turn() && !engine_->lock().contended(); ++i) {
       }
-      flows = engine_->flows() > 0 || !others_.empty();
       engine_->lock().unlock();
     }
-    sleep_for(flows ? kKeeperInterval : kIdleInterval);
+    sleep(heard, rest_after(engine_->now() - last_work(), kKeeperInterval));
+    heard = bell_.load(std::memory_order_acquire);
   }
 }
 
@@ -90,15 +122,33 @@ void Progress::spin() {
               cpu_);
     }
   }
+  Instant wanted = engine_->now();  // when NCCL last waited for something
+  std::uint32_t heard = bell_.load(std::memory_order_acquire);
   while (!stop_.load(std::memory_order_relaxed)) {
     if (engine_->lock().contended()) {
       sched_yield();
       continue;
     }
-    if (!engine_->progress()) {
-      // After an idle turn, other threads may have the core.
-      sched_yield();
+    if (engine_->progress()) {
+      continue;
     }
+    // After an idle turn, other threads may have the core.
+    sched_yield();
+    const Instant now = engine_->now();
+    Duration idle = now - std::max(last_work(), wanted);
+    if (idle < kSpin) {
+      continue;
+    }
+    if (asked_.exchange(false, std::memory_order_relaxed)) {
+      wanted = now;
+      continue;
+    }
+    asleep_.store(true, std::memory_order_relaxed);
+    sleep(heard, rest_after(idle, kShortest));
+    asleep_.store(false, std::memory_order_relaxed);
+    const std::uint32_t rung = bell_.load(std::memory_order_acquire);
+    wanted = rung != heard ? engine_->now() : wanted;
+    heard = rung;
   }
 }
 

@@ -2,8 +2,9 @@
 //
 // Inline: NCCL's calls turn the engine themselves. The keeper wakes at short intervals and takes a turn only
 // if there was none for a while, since acknowledgements, retransmissions, keep-alives and new connections
-// must go on while NCCL computes. Threaded: one thread turns without pause, and NCCL's calls only read
-// completions. Both use Engine::turn().
+// must go on while NCCL computes. Threaded: one thread turns without pause while there is work or NCCL asks
+// for some, and NCCL's calls only read completions. Both use Engine::turn(), and rest while nothing happens
+// (rest.h).
 //
 // With several engines, packets for one may come in by another's queue: a thread that turns one inline also
 // turns those that had no turn for a moment.
@@ -32,7 +33,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // From NCCL's calls: takes a turn in inline mode. Returns true if anything was done.
+  // From NCCL's calls: takes a turn in inline mode, or sees to it that the thread does. Returns true if
+  // anything was done here.
   bool poke();
   [[nodiscard]] ProgressMode mode() const { return mode_; }
 
@@ -40,12 +42,19 @@ class Progress {
   bool help();
   void keep();
   void spin();
+  [[nodiscard]] Instant last_work() const;
+  void ask();
+  void ring();
+  void sleep(std::uint32_t heard, Duration duration);
 
   Engine* engine_;
   ProgressMode mode_;
   int cpu_;
   std::vector<Engine*> others_;
   std::atomic<bool> stop_{false};
+  std::atomic<std::uint32_t> bell_{0};  // grows when the thread is to wake
+  std::atomic<bool> asleep_{false};     // of the polling thread
+  std::atomic<bool> asked_{false};      // NCCL has waited for something since the thread looked last
   std::thread thread_;
 };
 

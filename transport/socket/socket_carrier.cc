@@ -211,6 +211,7 @@ void SocketCarrier::bind_accepted(const bootstrap::AcceptedSocket& accepted) {
 void SocketCarrier::accept_all(int listening) {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     Result<std::optional<bootstrap::AcceptedSocket>> accepted = bootstrap::accept_tcp(listening);
+    engine_->note_work();
     if (!accepted || !*accepted) {
       if (!accepted && now_ - warned_ >= kWarnInterval) {
         warned_ = now_;
@@ -361,6 +362,7 @@ bool SocketCarrier::receive(Instant now) {
       any = true;
       has_news(flow);
       note_arrival(flow);
+      engine_->note_work();
     }
     if (flow.phase_ != SocketFlow::Phase::over && (flow.readable_ || !flow.rest_.empty())) {
       reads_[kept++] = &flow;

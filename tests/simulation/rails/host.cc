@@ -7,11 +7,12 @@
 
 #include "base/random.h"
 #include "tests/simulation/rails/virtual_host.h"
+#include "transport/engine/rest.h"
 
 namespace tfabric::simulation::rails {
 namespace {
 
-// What a turn takes, and the longest pause between two: the keeper's (engine/progress.cc).
+// What a turn takes, and the shortest of the keeper's pauses (engine/progress.cc).
 constexpr Duration kTurn = std::chrono::microseconds(2);
 constexpr Duration kRest = std::chrono::milliseconds(1);
 
@@ -81,7 +82,8 @@ Instant Host::earliest_turn() const { return engine_.last_turn() + kTurn; }
 
 Instant Host::next_turn() const {
   const Instant soon = earliest_turn();
-  return busy_ ? soon : std::max(soon, std::min(engine_.last_turn() + kRest, tcp_.next_deadline()));
+  const Duration rest = engine::rest_after(engine_.last_turn() - engine_.last_work(), kRest);
+  return busy_ ? soon : std::max(soon, std::min(engine_.last_turn() + rest, tcp_.next_deadline()));
 }
 
 Instant Host::next_arrival() const { return network_->next_arrival(first_nic_, links_.size()); }

@@ -375,3 +375,25 @@ TEST_CASE("the acknowledgement of a little is held until the owner asks for it")
     REQUIRE_FALSE(peer.connection().holds_acknowledgement());
   }
 }
+
+TEST_CASE("what is sent after a pause may be acknowledged late, as the peer rests") {
+  Options options = ScriptedPeer::plain();
+  options.initial_rto = options.min_rto = 5ms;
+  options.max_peer_rest = 22ms;
+  ScriptedPeer peer(options);
+  establish_and_measure(peer);
+  const Duration srtt = peer.connection().info().srtt;
+  const Duration rto = peer.connection().info().rto;
+  const Duration pause = GENERATE(Duration(5ms), Duration(100ms), Duration(10s));
+  peer.advance(pause);
+  peer.write(100);
+  REQUIRE(peer.sent() == "PA 101:201 ack 1");
+  const Duration rest = pause == Duration(5ms) ? 0ms : pause == Duration(100ms) ? 10ms : 22ms;
+  REQUIRE(peer.run(rto + rest - 1ms).empty());
+  SECTION("it is sent again then") { REQUIRE(peer.run(2ms) == "PA 101:201 ack 1"); }
+  SECTION("and how late says nothing of the path") {
+    peer.ts_ecr = peer.ts_ecr + static_cast<std::uint32_t>(pause.count() / 1'000'000);
+    peer.acknowledge(200);
+    CHECK((peer.connection().info().srtt == srtt) == (rest > 0ms));
+  }
+}

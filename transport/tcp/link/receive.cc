@@ -100,6 +100,9 @@ bool Tcp::on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet) {
   }
   segment->congestion_experienced = tcp.congestion_experienced;
   segment->payload.owner = packet;
+  if ((segment->flags & stack::flag::syn) != 0) {
+    engine_->note_work();
+  }
   TcpFlow* flow = flow_for(link, tcp, *segment);
   if (flow == nullptr) {
     return false;
@@ -139,6 +142,9 @@ TcpFlow* Tcp::flow_for(Link& link, const net::TcpPacket& tcp, const stack::Segme
 bool Tcp::hand(TcpFlow& flow, const stack::SegmentIn& segment) {
   if (flow.recorder_.exists()) {
     record(flow.recorder_, recorder_page_, segment, now_);
+  }
+  if (segment.payload.size > 0 || (segment.flags & stack::flag::fin) != 0) {
+    engine_->note_work();
   }
   flow.connection_->on_segment(segment, now_);
   deliver(flow);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "transport/engine/rest.h"
 #include "transport/tcp/link/lcores.h"
 #include "transport/tcp/link/port_trial.h"
 #include "transport/tcp/link/recording.h"
@@ -40,6 +41,7 @@ Tcp::Tcp(engine::Engine& engine, const Options& options)
     options_.port = static_cast<std::uint16_t>(options_.first_port + random_u64() % options_.ports);
   }
   options_.tcp.held_ack_bytes = engine::Hold::kMostBytes;
+  options_.tcp.max_peer_rest = engine::kMostRest;
   now_ = engine.now();
   use_lcores_of_engines(engine.lock());
 }

@@ -59,6 +59,9 @@ struct Options {
   // RFC 8985 §7.2: how long the peer may delay an acknowledgement. A tfabric peer does not, but its engine
   // may rest for as long as this.
   Duration max_ack_delay = std::chrono::milliseconds(1);
+  // A tfabric peer that has nothing to do rests for up to a tenth of the time in which it heard nothing, and
+  // for so long at most: what is sent after a pause may be acknowledged that much later.
+  Duration max_peer_rest = Duration::zero();
   // RFC 6298 §2.3, G: the least margin of the time-out above the smoothed round-trip time. A tfabric peer's
   // engine may rest for as long; a peer that delays its acknowledgements needs more (Linux: 200 ms).
   Duration rto_granularity = std::chrono::milliseconds(1);

@@ -198,7 +198,9 @@ void Connection::Impl::take_round_trip(const AckNews& news) {
   min_rtt.on_sample(std::max(now - news.last_timed(), Duration(1)), now);
   if (news.first_timed() >= timed_at) {
     timed_at = now;
-    rtt.on_sample(now - news.first_timed());
+    if (peer_rest == 0 || !rtt.has_sample()) {  // else it may be the time of its rest
+      rtt.on_sample(now - news.first_timed());
+    }
   }
 }
 

@@ -223,7 +223,7 @@ struct Connection::Impl {
     const std::uint64_t usable = usable_window();
     return usable == 0 || (usable < next_data() && usable < max_snd_wnd / 2);
   }
-  void arm_rto() { rto_at = now + rtt.rto(); }
+  void arm_rto() { rto_at = now + rtt.rto() + std::chrono::nanoseconds(peer_rest); }
 
   std::shared_ptr<const Options> shared_options;
   const Options& options;
@@ -299,6 +299,7 @@ struct Connection::Impl {
   std::string reason;  // of our RST, or of the peer's
   bool ack_now = false;
   bool ack_held = false;
+  std::uint32_t peer_rest = 0;         // nanoseconds: Options::max_peer_rest, of what is in flight
   std::optional<SackBlock> duplicate;  // bytes that have arrived twice, to be reported (RFC 2883)
   bool probe_now = false;
   bool override_window = false;  // send one segment although the peer's window is small

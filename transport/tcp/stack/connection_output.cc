@@ -3,6 +3,7 @@
 #include <cassert>
 #include <utility>
 
+#include "transport/engine/rest.h"
 #include "transport/tcp/stack/connection_impl.h"
 #include "transport/tcp/stack/segment.h"
 
@@ -293,6 +294,9 @@ void Connection::Impl::put_new_data(SegmentOut& out, std::uint64_t data) {
     out.flags |= ecn.take_cwr() ? flag::cwr : 0;
   }
   if (rto_at == kNever) {
+    const Duration rest =
+        std::min(engine::rest_after(now - last_heard, Duration::zero()), options.max_peer_rest);
+    peer_rest = rest > options.max_ack_delay ? static_cast<std::uint32_t>(rest.count()) : 0;
     arm_rto();
   }
   arm_pto();

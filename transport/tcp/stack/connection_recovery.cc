@@ -30,6 +30,7 @@ std::uint64_t Connection::Impl::window() const {
 // Detects and repairs losses after an acknowledgement.
 void Connection::Impl::repair(AckNews& news) {
   take_round_trip(news);
+  peer_rest = 0;
   if (sack) {
     take_dsack(news);
   }
@@ -279,7 +280,7 @@ void Connection::Impl::arm_pto() {
   }
   const bool alone = segments.size() == 1 || flight() <= options.held_ack_bytes;
   const Duration pto = Tlp::pto(rtt.srtt(), alone, options.max_ack_delay);
-  pto_at = std::min(now + pto, rto_at);
+  pto_at = std::min(now + pto + std::chrono::nanoseconds(peer_rest), rto_at);
 }
 
 void Connection::Impl::on_pto() {

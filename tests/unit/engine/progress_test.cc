@@ -1,0 +1,90 @@
+// Who turns an engine, and for how long nobody does: Progress.
+#include "transport/engine/progress.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <thread>
+
+#include "transport/engine/rest.h"
+
+using namespace tfabric;
+using namespace tfabric::engine;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Counts its turns, and has work when the test says so.
+class Counted final : public Polled {
+ public:
+  explicit Counted(std::atomic<int>& turns) : turns_(&turns) {}
+  bool receive(Instant) override {
+    turns_->fetch_add(1);
+    return false;
+  }
+  bool send(Instant, bool) override { return false; }
+  void on_time(Instant) override {}
+  [[nodiscard]] std::size_t carriers() const override { return 0; }
+  [[nodiscard]] Carrier& carrier_at(std::size_t) override { std::abort(); }
+  [[nodiscard]] std::size_t flows() const override { return 0; }
+  [[nodiscard]] Flow& flow_at(std::size_t) const override { std::abort(); }
+  [[nodiscard]] bool owes_peers() const override { return false; }
+  void halt() override {}
+
+ private:
+  std::atomic<int>* turns_;
+};
+
+struct Turned {
+  explicit Turned(ProgressMode mode) : engine({}) {
+    {
+      const Guard guard(engine.lock());
+      engine.add(std::make_unique<Counted>(turns));
+    }
+    progress = std::make_unique<Progress>(engine, mode, -1, std::vector<Engine*>{&engine});
+  }
+  // How many turns there are in so long or more, for each 10 ms.
+  double turns_in(Duration duration) {
+    const Instant begin = monotonic_now();
+    const int before = turns;
+    std::this_thread::sleep_for(duration);
+    return (turns - before) / (std::chrono::duration<double>(monotonic_now() - begin).count() * 100);
+  }
+
+  std::atomic<int> turns{0};
+  Engine engine;
+  std::unique_ptr<Progress> progress;
+};
+
+}  // namespace
+
+TEST_CASE("a rest is a tenth of the time without work, within bounds") {
+  CHECK(rest_after(0s, 1ms) == 1ms);
+  CHECK(rest_after(50ms, 1ms) == 5ms);
+  CHECK(rest_after(10s, 1ms) == kMostRest);
+}
+
+TEST_CASE("an engine without work is turned seldom, and at once if somebody asks") {
+  const ProgressMode mode = GENERATE(ProgressMode::inline_, ProgressMode::threaded);
+  Turned turned(mode);
+  turned.turns_in(500ms);
+  // 45 a second, from 220 ms after the last work on; one that is busy has thousands.
+  CHECK(turned.turns_in(500ms) < 1);
+  const int before = turned.turns;
+  const Instant deadline = monotonic_now() + 60s;
+  while (turned.turns - before < 100 && monotonic_now() < deadline) {
+    turned.progress->poke();
+  }
+  CHECK(turned.turns - before >= 100);
+}
+
+TEST_CASE("a sleeping thread ends when it is told to") {
+  const Instant begin = monotonic_now();
+  for (int i = 0; i < 100; ++i) {
+    Turned turned(i % 2 == 0 ? ProgressMode::inline_ : ProgressMode::threaded);
+    if (i < 4) {
+      turned.turns_in(30ms);
+    }
+  }
+  CHECK(monotonic_now() - begin < 60s);
+}
