@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -51,7 +52,10 @@ class CopyPool {
   };
   Slots& slots_for(std::uint32_t size) { return size <= kSmallBytes ? small_ : large_; }
 
-  std::unique_ptr<std::byte[]> memory_;
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<std::byte[], Free> memory_;  // whole pages
   Slots small_, large_;
   void* owner_ = nullptr;
   std::size_t in_use_ = 0;

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 #include <utility>
+
+#include "transport/stripe/place.h"
 
 namespace tfabric::stripe {
 
@@ -45,7 +46,7 @@ bool Outbox::copy(Message& message) {
   if (message.copy == nullptr) {
     return false;
   }
-  std::memcpy(message.copy, what.data, what.size);
+  place(message.copy, static_cast<const std::byte*>(what.data), what.size);
   what.data = message.copy;
   what.owner = options_.copies->owner();
   return true;
