@@ -92,21 +92,18 @@ void RecvComm::on_submitted() {
   bool any = false;
   while (Request* next = requests_.posted()) {
     Request& request = *next;
-    if (failed()) {
-      request.completion.finish(stripe::Completion::State::failed);
-    } else {
-      const Result<bool> posted = post(request);
-      if (!posted) {
-        requests_.pop();
-        fail(posted.error());  // also this request, and those behind it
-        return;
-      }
-      if (!*posted) {
-        break;  // repeated when a receive is complete
-      }
+    if (!failed() && !inbox_.make_room()) {
+      break;  // repeated when a receive is complete
     }
+    // Before it is done, which may be at once: then its thread may post it again.
     requests_.pop();
     any = true;
+    if (failed()) {
+      request.completion.finish(stripe::Completion::State::failed);
+    } else if (Status posted = post(request); !posted) {
+      fail(posted.error());  // also this request, and those behind it
+      return;
+    }
   }
   if (any && !failed()) {
     if (!announces_ && report_is_due(/*arrival=*/false)) {
@@ -132,7 +129,7 @@ const char* RecvComm::doing() const {
   return inbox_.has_aside() ? "message, no receive" : "idle";
 }
 
-Result<bool> RecvComm::post(Request& request) {
+Status RecvComm::post(Request& request) {
   const auto buffers = std::span(request.buffers).first(request.completion.count);
   const stripe::GroupId group = inbox_.next_group();
   // Read before it is posted: what has come early completes it at once, and then the request may be used for
@@ -144,13 +141,12 @@ Result<bool> RecvComm::post(Request& request) {
     wire.u32(buffer.tag);
   }
   tag_ = buffers[0].tag;
-  Result<bool> posted = inbox_.post(buffers, &request.completion);
-  if (!posted || !*posted) {
-    return posted;
+  if (const Result<bool> posted = inbox_.post(buffers, &request.completion); !posted) {
+    return posted.error();
   }
   if (!announces_) {
     large_ = large_ || large;
-    return true;
+    return {};
   }
   auto record = lane::encode_record(lane::RecordType::announce, std::span(tags).first(wire.offset()), group);
   if (Lane* lane = suspicion_.speaker(); lane != nullptr) {
@@ -158,7 +154,7 @@ Result<bool> RecvComm::post(Request& request) {
   }
   announcements_.emplace(group.value, std::move(record));
   announcements_.erase(group.value - static_cast<std::uint32_t>(stripe::Inbox::kMaxGroups));  // complete
-  return true;
+  return {};
 }
 
 // Small messages come without a report. For others, it goes with the acknowledgement of what has just

@@ -58,8 +58,8 @@ class RecvComm final : public transport::RecvComm, public CommCore, public sessi
     return inbox_.uses(data, size);
   }
 
-  // Returns false if the receive has to wait for room.
-  Result<bool> post(Request& request) TF_IN_TURN;
+  // The inbox has room for it.
+  Status post(Request& request) TF_IN_TURN;
   [[nodiscard]] bool report_is_due(bool arrival) const;
   // Tells the sender which receives are posted, over this lane or any.
   void report_posted(lane::Lane* lane = nullptr) TF_IN_TURN;

@@ -53,6 +53,9 @@ class Inbox {
   };
 
   // Posts the next group; its completion is finished when every message of it is there, which may be at once.
+  // Makes room for a further group. Returns false if the one that was posted kMaxGroups before it is not
+  // complete yet.
+  bool make_room();
   // Returns false if the group that was posted kMaxGroups before it is not complete yet. An error is as in
   // claim(): the message that was set aside for the receive does not fit it.
   Result<bool> post(std::span<const transport::ReceiveBuffer> buffers, Completion* completion);
@@ -111,7 +114,6 @@ class Inbox {
   [[nodiscard]] GroupId posted_before_arriving() const;
   // Where the group is, while it is open, and null afterwards. There must be slots.
   Group*& slot(GroupId group) { return open_[group.value & (open_.size() - 1)]; }
-  bool make_room();
   void finish(Group& group);
   Aside* aside(GroupId group, Aside::State state);
   Status deliver(Aside& aside);
