@@ -502,8 +502,8 @@ void SocketCarrier::look_at(SocketFlow& flow) {
 
 void SocketCarrier::look_at_flows() {
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < looked_.size(); ++i) {  // flows may be added
-    SocketFlow& flow = *looked_[i];
+  for (SocketFlow* each : looked_) {  // a look tells no handler, so none is added
+    SocketFlow& flow = *each;
     if (flow.phase_ != SocketFlow::Phase::over) {
       flow.look(now_);
     }

@@ -267,14 +267,15 @@ void Connection::Impl::keep_out_of_order(Seq seq, const Payload& payload) {
 void Connection::Impl::take_in_order(const Payload& payload) {
   path_doubt.on_progress(now);
   unacked_payload += payload.size;
-  if (reassembly.has_holes()) {
+  const bool holds = options.held_ack_bytes > 0;
+  const bool much = holds
+                        ? unacked_payload >= options.held_ack_bytes ||
+                              rcv_adv - (rcv_nxt + payload.size) < static_cast<std::int32_t>(unacked_payload)
+                        : options.delayed_ack == Duration::zero() || unacked_payload >= 2 * mss;
+  if (much || reassembly.has_holes()) {
     ack_now = true;
-  } else if (options.held_ack_bytes > 0) {
-    const bool most = unacked_payload >= options.held_ack_bytes ||
-                      rcv_adv - (rcv_nxt + payload.size) < static_cast<std::int32_t>(unacked_payload);
-    (most ? ack_now : ack_held) = true;
-  } else if (options.delayed_ack == Duration::zero() || unacked_payload >= 2 * mss) {
-    ack_now = true;
+  } else if (holds) {
+    ack_held = true;
   } else if (delayed_ack_at == kNever) {
     delayed_ack_at = now + options.delayed_ack;
   }
