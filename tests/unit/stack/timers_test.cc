@@ -376,6 +376,21 @@ TEST_CASE("the acknowledgement of a little is held until the owner asks for it")
   }
 }
 
+TEST_CASE("answers to probes of an idle connection do not shorten its peer's rest") {
+  Options options = with_keepalive();
+  options.initial_rto = options.min_rto = 5ms;
+  options.max_peer_rest = 22ms;
+  ScriptedPeer peer(options);
+  establish_and_measure(peer);
+  const Duration rto = peer.connection().info().rto;
+  REQUIRE(peer.run(5s) == "A 100 ack 1");
+  peer.acknowledge(100);
+  peer.write(100);
+  REQUIRE(peer.sent() == "PA 101:201 ack 1");
+  REQUIRE(peer.run(rto + 21ms).empty());
+  REQUIRE(peer.run(2ms) == "PA 101:201 ack 1");
+}
+
 TEST_CASE("what is sent after a pause may be acknowledged late, as the peer rests") {
   Options options = ScriptedPeer::plain();
   options.initial_rto = options.min_rto = 5ms;

@@ -56,11 +56,11 @@ struct Options {
   Duration min_rto = std::chrono::milliseconds(5);  // RFC 6298 §2.4 says 1 s; see docs/tcp.md
   Duration max_rto = std::chrono::seconds(2);
   Duration initial_rto = std::chrono::milliseconds(200);
-  // RFC 8985 §7.2: how long the peer may delay an acknowledgement. A tfabric peer does not, but its engine
-  // may rest for as long as this.
+  // RFC 8985 §7.2: how long the peer may delay an acknowledgement. A tfabric peer holds those of a
+  // little for less (held_ack_bytes), and its engine may rest for as long as this.
   Duration max_ack_delay = std::chrono::milliseconds(1);
-  // A tfabric peer that has nothing to do rests for up to a tenth of the time in which it heard nothing, and
-  // for so long at most: what is sent after a pause may be acknowledged that much later.
+  // A tfabric peer that has nothing to do rests for up to a tenth of the time in which no bytes came or went,
+  // and for so long at most (engine/rest.h): what is sent after a pause may be acknowledged that much later.
   Duration max_peer_rest = Duration::zero();
   // RFC 6298 §2.3, G: the least margin of the time-out above the smoothed round-trip time. A tfabric peer's
   // engine may rest for as long; a peer that delays its acknowledgements needs more (Linux: 200 ms).

@@ -276,6 +276,10 @@ void Connection::Impl::put_new_data(SegmentOut& out, std::uint64_t data) {
   const bool was_idle = flight() == 0;
   if (was_idle) {
     last_progress = now;
+    // Probes of an idle connection wake no peer.
+    const Duration rest =
+        std::min(engine::rest_after(now - path_doubt.progress(), Duration::zero()), options.max_peer_rest);
+    peer_rest = rest > options.max_ack_delay ? static_cast<std::uint32_t>(rest.count()) : 0;
     congestion->on_idle();
     validation.on_idle();
   }
@@ -294,9 +298,6 @@ void Connection::Impl::put_new_data(SegmentOut& out, std::uint64_t data) {
     out.flags |= ecn.take_cwr() ? flag::cwr : 0;
   }
   if (rto_at == kNever) {
-    const Duration rest =
-        std::min(engine::rest_after(now - last_heard, Duration::zero()), options.max_peer_rest);
-    peer_rest = rest > options.max_ack_delay ? static_cast<std::uint32_t>(rest.count()) : 0;
     arm_rto();
   }
   arm_pto();
