@@ -37,15 +37,19 @@ SendComm::~SendComm() {
   }
   {
     const engine::Guard guard(context_.engine.lock());
-    if (failed() && context_.peers.copies.in_use() > 0) {
-      context_.engine.drain_payload();  // drivers may still read this comm's
+    const bool idle = welcomed() && requests_.posted() == nullptr;
+    const bool over = idle && outbox_.outstanding() == 0;
+    // What the lanes have still goes out while they are closed in order.
+    const bool leaves = idle && outbox_.undone() == 0 && owes() && outbox_.is_dealt() && burials_.empty();
+    detach(/*outstanding=*/!over && !leaves);
+    if (leaves) {
+      outbox_.leave_copies();
+    } else {
+      if (failed()) {
+        context_.engine.drain_payload();  // of this comm's copies
+      }
+      outbox_.drop_copies();
     }
-    bool outstanding = outbox_.outstanding() > 0 || requests_.posted() != nullptr || !welcomed();
-    if (owes() && outbox_.undone() == 0 && outbox_.is_dealt() && burials_.empty()) {
-      outbox_.leave_copies();  // to the lanes, which are closed in order
-      outstanding = false;
-    }
-    detach(outstanding);
     // Not before: what was still posted has woken them.
     for (const SendRoute& route : routes_) {
       route.path->remove(*this);
@@ -58,25 +62,22 @@ SendComm::~SendComm() {
 void SendComm::await_confirmations() {
   const Instant begin = monotonic_now();
   Duration& patience = context_.peers.patience;
-  for (bool waits = true; waits; sched_yield()) {
+  for (bool waited = false;; waited = true, sched_yield()) {
     const engine::Guard guard(context_.engine.lock());
     context_.engine.take_submissions();
     if (outbox_.undone() > 0 || requests_.posted() != nullptr || !owes()) {
+      patience = waited && !failed() ? Peers::kPatience : patience;
       return;
     }
-    context_.engine.turn();
-    if (!owes()) {
-      patience = Peers::kPatience;
-    } else if (monotonic_now() - begin >= patience) {
+    if (monotonic_now() - begin >= patience) {
       TF_WARN(
           "NET/tfabric: a communicator is closed whose peer has not confirmed the last {} message(s) for "
           "{:.1f} s",
           outbox_.outstanding(), std::chrono::duration<double>(patience).count());
       patience /= 2;
-    } else {
-      continue;
+      return;
     }
-    waits = false;
+    context_.engine.turn();
   }
 }
 

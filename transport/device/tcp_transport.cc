@@ -106,12 +106,6 @@ class TcpTransport final : public transport::Transport {
         std::any_of(rails.begin(), rails.end(), [](const auto& rail) { return rail->sends_by_dma(); })) {
       device_memory_.add(nic::vfio_container());
     }
-    for (const auto& unit : engines_.units()) {
-      stripe::CopyPool& copies = unit->peers.copies;
-      const auto region = regions_.add(copies.memory(), stripe::CopyPool::memory_bytes());
-      copies.set_owner(region && (*region)->reachable ? *region
-                                                      : nullptr);  // without it, they are copied again
-    }
     return {};
   }
 

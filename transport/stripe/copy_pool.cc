@@ -4,23 +4,15 @@
 #include <new>
 
 namespace tfabric::stripe {
-namespace {
-
-// NCCL's buffers begin at pages, and so do the copies: see docs/messages.md of the distances at which some
-// CPUs copy slowly.
-constexpr std::size_t kPage = 4096;
-static_assert(CopyPool::memory_bytes() % kPage == 0 && CopyPool::kMostBytes % kPage == 0);
-
-}  // namespace
 
 // Uninitialised: a process that sends little has little of it.
-CopyPool::CopyPool() : memory_(static_cast<std::byte*>(std::aligned_alloc(kPage, memory_bytes()))) {
+CopyPool::CopyPool() : memory_(static_cast<std::byte*>(std::aligned_alloc(kPage, kMemoryBytes))) {
   if (memory_ == nullptr) {
     throw std::bad_alloc();
   }
   std::byte* const large = memory_.get() + kSmallSlots * kSmallBytes;
   small_ = {.next = memory_.get(), .end = large, .bytes = kSmallBytes, .free = {}};
-  large_ = {.next = large, .end = memory_.get() + memory_bytes(), .bytes = kMostBytes, .free = {}};
+  large_ = {.next = large, .end = memory_.get() + kMemoryBytes, .bytes = kMostBytes, .free = {}};
 }
 
 std::byte* CopyPool::Slots::take() {

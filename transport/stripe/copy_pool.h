@@ -3,7 +3,7 @@
 //
 // One pool an engine, whatever the number of its comms. Where it has none left, a send is done when the peer
 // has confirmed it, as a large one is. Memory is touched as more copies are in use at once, the copy that was
-// given back last first. Not thread-safe.
+// given back last first. It is not registered: lanes that send by DMA copy once more. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -30,16 +30,15 @@ class CopyPool {
   void give(std::byte* copy, std::uint32_t size);
   [[nodiscard]] std::size_t in_use() const { return in_use_; }
 
-  // All of its memory, and whose it is for lanes that send by reference (Outgoing::owner); null: nobody's.
-  [[nodiscard]] std::byte* memory() const { return memory_.get(); }
-  static constexpr std::size_t memory_bytes() { return kSmallSlots * kSmallBytes + kLargeSlots * kMostBytes; }
-  void set_owner(void* owner) { owner_ = owner; }
-  [[nodiscard]] void* owner() const { return owner_; }
-
  private:
   // What NCCL sends most below 16 KiB are a few bytes, and many comms may do so at once.
   static constexpr std::uint32_t kSmallBytes = 256;
   static constexpr std::size_t kSmallSlots = 4096, kLargeSlots = 256;
+  static constexpr std::size_t kMemoryBytes = kSmallSlots * kSmallBytes + kLargeSlots * kMostBytes;
+  // NCCL's buffers begin at pages, and so do larger copies: docs/messages.md says at which distances some
+  // CPUs copy slowly.
+  static constexpr std::size_t kPage = 4096;
+  static_assert(kMemoryBytes % kPage == 0 && kMostBytes % kPage == 0);
 
   // Slots of one size.
   struct Slots {
@@ -57,7 +56,6 @@ class CopyPool {
   };
   std::unique_ptr<std::byte[], Free> memory_;  // whole pages
   Slots small_, large_;
-  void* owner_ = nullptr;
   std::size_t in_use_ = 0;
 };
 

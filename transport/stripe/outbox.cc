@@ -15,9 +15,8 @@ Outbox::Outbox(const OutboxOptions& options) : options_(options), messages_(kMax
 }
 
 Outbox::~Outbox() {
-  for (Message& message : messages_) {
-    drop_copy(message);
-  }
+  assert(std::none_of(messages_.begin(), messages_.end(),
+                      [](const Message& message) { return message.copy != nullptr; }));
 }
 
 void Outbox::post(const Outgoing& outgoing, Completion* completion) {
@@ -48,7 +47,7 @@ bool Outbox::copy(Message& message) {
   }
   place(message.copy, static_cast<const std::byte*>(what.data), what.size);
   what.data = message.copy;
-  what.owner = options_.copies->owner();
+  what.owner = nullptr;
   return true;
 }
 
@@ -207,6 +206,12 @@ void Outbox::fail() {
   gaps_.clear();
   front_ = cut_ = next_;
   unconfirmed_ = 0;
+}
+
+void Outbox::drop_copies() {
+  for (Message& message : messages_) {
+    drop_copy(message);
+  }
 }
 
 void Outbox::leave_copies() {

@@ -61,11 +61,13 @@ class Outbox {
   // here, has not arrived: the comm cannot go on.
   Status settle(LaneId lane, std::uint64_t position);
 
-  // Fails every message that is not done. Copies are kept until the end, since a driver may still read them.
+  // Fails every message that is not done. Copies are kept, since a driver may still read them.
   void fail();
   // Returns true if all of every message is on lanes.
   [[nodiscard]] bool is_dealt() const { return cut_ == next_ && gaps_.empty(); }
-  // Lanes go on reading the copies of what is not confirmed when this has ended: they are not used again.
+  // Before the end, one of: the copies of what is not confirmed go back to their pool; or lanes go on reading
+  // them, and they are not used again.
+  void drop_copies();
   void leave_copies();
   // Returns true if a message that is not done reads from [data, data + size).
   [[nodiscard]] bool uses(const void* data, std::size_t size) const;

@@ -170,7 +170,7 @@ TEST_CASE("where no copy is left, a small message is done when it is confirmed")
   while (std::byte* copy = copies.take(CopyPool::kMostBytes)) {
     taken.push_back(copy);
   }
-  CHECK(taken.size() * CopyPool::kMostBytes < CopyPool::memory_bytes());
+  CHECK(taken.size() == 256);
   CHECK(copies.take(1) != nullptr);  // those of few bytes are others
   const std::size_t used = copies.in_use();
   Outbox outbox({.waits_for_receives = false, .copies = &copies});
@@ -198,6 +198,7 @@ TEST_CASE("copies of what has failed are kept until the end, and what is left to
     CHECK(completion.state == State::done);
     CHECK(copies.in_use() == 1);
     CHECK(outbox.outstanding() == 0);
+    outbox.drop_copies();
   }
   CHECK(copies.in_use() == 0);
   {

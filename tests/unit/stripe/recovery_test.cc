@@ -89,6 +89,10 @@ class RandomRun {
     }
   }
 
+  ~RandomRun() { ends_.outbox.drop_copies(); }  // of a run that has found a fault
+  RandomRun(const RandomRun&) = delete;
+  RandomRun& operator=(const RandomRun&) = delete;
+
   // Returns what has gone wrong; empty if all messages have arrived.
   std::string go() {
     for (std::uint64_t steps = random_.between(0, 1000); steps > 0 && fault().empty(); --steps) {
