@@ -27,7 +27,8 @@ class Hold {
   void end() { since_ = {}; }
 
  private:
-  // What a thread takes to answer that has just seen its receive done, where another one turns the engine.
+  // Longer than a round trip, so that several small messages share an acknowledgement, and none goes out
+  // while the answer to one is on its way.
   static constexpr Duration kLeast = std::chrono::microseconds(200);
   // Far less than a peer's time-outs allow for (stack::Options::max_ack_delay), also in an engine that always
   // has work.

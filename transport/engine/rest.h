@@ -1,4 +1,4 @@
-// For how long nobody turns an engine that has nothing to do.
+// How long an engine without work goes without a turn.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Who turns an engine, and for how long nobody does: Progress.
+// Progress: which threads turn an engine, how often, and when they sleep.
 #include "transport/engine/progress.h"
 
 #include <atomic>
@@ -64,7 +64,7 @@ TEST_CASE("a rest is a tenth of the time without work, within bounds") {
   CHECK(rest_after(10s, 1ms) == kMostRest);
 }
 
-TEST_CASE("an engine without work is turned seldom, and at once if somebody asks") {
+TEST_CASE("an engine without work gets few turns, and gets them at once when NCCL calls") {
   const ProgressMode mode = GENERATE(ProgressMode::inline_, ProgressMode::threaded);
   Turned turned(mode);
   turned.turns_in(500ms);
@@ -78,7 +78,7 @@ TEST_CASE("an engine without work is turned seldom, and at once if somebody asks
   CHECK(turned.turns - before >= 100);
 }
 
-TEST_CASE("a sleeping thread ends when it is told to") {
+TEST_CASE("the destructor ends a thread that sleeps") {
   const Instant begin = monotonic_now();
   for (int i = 0; i < 100; ++i) {
     Turned turned(i % 2 == 0 ? ProgressMode::inline_ : ProgressMode::threaded);

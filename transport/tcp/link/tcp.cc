@@ -195,7 +195,6 @@ bool Tcp::is_silent(const TcpFlow& flow) const {
   return flow.link().interface().is_silent(flow.key_.remote, now_);
 }
 
-// Stops as soon as the driver is full: thousands of flows may be waiting, for many turns.
 // Behind what else the flows have to send.
 void Tcp::release_acknowledgements() {
   hold_.end();
@@ -207,6 +206,7 @@ void Tcp::release_acknowledgements() {
   held_.clear();
 }
 
+// Stops as soon as the driver is full: thousands of flows may be waiting, for many turns.
 bool Tcp::run_output(Link& link) {
   bool sent = false;
   for (std::size_t flows = link.output().size(); flows > 0 && link.make_room(); --flows) {
