@@ -3,7 +3,8 @@
 // network.
 //
 // A good network answers within milliseconds. RFC 5227 wants seconds of silence before an address counts as
-// free; jobs do not wait so long, and a host on the same wire that has the address answers at once.
+// free; jobs do not wait so long, and a host on the same wire that has the address answers at once. Whoever
+// answers later is still heard, and named in the log, when it answers to a probe or to the announcement.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,7 @@ namespace tfabric::rails {
 // How long a link may take to come up: negotiating takes NICs up to some seconds.
 inline constexpr Duration kLinkPatience = std::chrono::seconds(10);
 // How long the probe listens for other hosts that claim our addresses, once there is a link.
-inline constexpr Duration kClaimWindow = std::chrono::milliseconds(60);
+inline constexpr Duration kClaimWindow = std::chrono::milliseconds(12);
 
 // The probe of one rail. Does no I/O and knows no clock.
 class RailProbe {
