@@ -1,12 +1,12 @@
 #include "tests/simulation/rails/run.h"
 
 #include <fmt/format.h>
-#include <rte_mempool.h>
 
 #include <algorithm>
 #include <stdexcept>
 
 #include "tests/simulation/rails/world.h"
+#include "transport/tcp/nic/growing_pool.h"
 #include "transport/tcp/nic/pools.h"
 
 namespace tfabric::simulation::rails {
@@ -29,12 +29,9 @@ Duration end_of(const std::vector<Fault>& faults) {
   return end;
 }
 
-unsigned free_buffers() {
-  unsigned count = rte_mempool_avail_count(packet_pool().get());
-  for (const auto& pool : {nic::header_pool(), nic::external_pool()}) {
-    count += rte_mempool_avail_count(pool.value());
-  }
-  return count;
+unsigned buffers_in_use() {
+  return nic::in_use(packet_pool().get()) + nic::in_use(*nic::header_pool()) +
+         nic::in_use(*nic::external_pool());
 }
 
 std::optional<std::string> fault_of(const Scenario& scenario, World& world, bool in_time) {
@@ -106,10 +103,10 @@ void run_world(const Scenario& scenario, Report& report) {
 Report run(const Scenario& scenario) {
   Report report;
   try {
-    const unsigned before = free_buffers();
+    const unsigned before = buffers_in_use();
     run_world(scenario, report);
-    if (const unsigned after = free_buffers(); !report.failure && after != before) {
-      report.failure = fmt::format("{} packet buffers were free before, and {} after", before, after);
+    if (const unsigned after = buffers_in_use(); !report.failure && after != before) {
+      report.failure = fmt::format("{} packet buffers were in use before, and {} after", before, after);
     }
   } catch (const std::runtime_error& error) {
     report.failure = error.what();

@@ -13,6 +13,7 @@
 
 #include "tests/unit/link/loop.h"
 #include "tests/unit/nic/ring_device.h"
+#include "transport/tcp/nic/growing_pool.h"
 #include "transport/tcp/nic/pools.h"
 
 namespace tfabric::link {
@@ -46,7 +47,7 @@ struct Lonely {
     link->watch(kOpened);
     at_rest = in_use();
   }
-  [[nodiscard]] static unsigned in_use() { return rte_mempool_in_use_count(*nic::header_pool()); }
+  [[nodiscard]] static unsigned in_use() { return nic::in_use(*nic::header_pool()); }
   // Stages so many frames of 100 bytes; those for which there is room.
   int stage(int frames) {
     const std::vector<std::byte> frame(100);
@@ -293,8 +294,8 @@ struct Failing {
     return test::turn_until(done, [this] { engine.turn(); });
   }
   [[nodiscard]] unsigned in_use() const {
-    return rte_mempool_in_use_count(*nic::header_pool()) + rte_mempool_in_use_count(*nic::external_pool()) +
-           rte_mempool_in_use_count(link->port().rx_pool().get());
+    return nic::in_use(*nic::header_pool()) + nic::in_use(*nic::external_pool()) +
+           nic::in_use(link->port().rx_pool().get());
   }
 
   std::shared_ptr<engine::Rehearsal> rehearsal;

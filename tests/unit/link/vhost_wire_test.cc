@@ -8,6 +8,7 @@
 #include "tests/temporary_folder.h"
 #include "tests/unit/link/loop.h"
 #include "transport/rails/rail.h"
+#include "transport/tcp/nic/growing_pool.h"
 #include "transport/tcp/nic/pools.h"
 
 namespace tfabric::link {
@@ -150,9 +151,7 @@ TEST_CASE("super-segments and chains of buffers that are lost on purpose give al
   const std::string faults = GENERATE("virtio:loss=5%@0s", "virtio:rate=500M@0s;virtio:silent@5ms+10ms/30ms");
   INFO(faults);
   REQUIRE(nic::start_eal({.memory_mib = 512}).ok());
-  const auto in_use = [&] {
-    return rte_mempool_in_use_count(*nic::header_pool()) + rte_mempool_in_use_count(*nic::external_pool());
-  };
+  const auto in_use = [&] { return nic::in_use(*nic::header_pool()) + nic::in_use(*nic::external_pool()); };
   const unsigned at_rest = in_use();
   exchange_with_faults(faults);
   CHECK(in_use() == at_rest);

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <rte_mbuf.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "tests/unit/nic/own_namespace.h"
 #include "transport/tcp/nic/control_thread.h"
 #include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/nic/growing_pool.h"
 #include "transport/tcp/nic/offloads.h"
 #include "transport/tcp/nic/pools.h"
 
@@ -126,7 +126,7 @@ TEST_CASE("a loop gives back what it is given, whole and in order, and frees wha
   CHECK(loop->link_up());
   CHECK(loop->mac().bytes == net::MacAddress{}.bytes);
   rte_mempool* pool = *header_pool();
-  const unsigned before = rte_mempool_in_use_count(pool);
+  const unsigned before = in_use(pool);
   std::array<rte_mbuf*, 64> burst{};
   std::size_t given = 0, taken = 0;
   // More than the loop holds: what it does not take stays ours.
@@ -152,7 +152,7 @@ TEST_CASE("a loop gives back what it is given, whole and in order, and frees wha
     CHECK(loop->transmit(burst) == burst.size());  // there is room again
   }
   loop.reset();
-  CHECK(rte_mempool_in_use_count(pool) == before);
+  CHECK(in_use(pool) == before);
 }
 
 TEST_CASE("a TAP with more queues than DPDK's driver stands is refused") {
@@ -196,11 +196,11 @@ TEST_CASE(
   pool.reset();
   pool = make(300);
   CHECK(pool.get() == first);
-  CHECK(rte_mempool_full(pool.get()) != 0);
+  CHECK(in_use(pool.get()) == 0);
 
   pool.reset();
   auto larger = make(301);
-  CHECK(rte_mempool_avail_count(larger.get()) == 301);
+  CHECK(larger->size == 301);
   auto of_jumbo_frames = make(300, 9000);
   CHECK(rte_pktmbuf_data_room_size(of_jumbo_frames.get()) > 9000);
   auto of_pages = make_page_pool("kept", 300, SOCKET_ID_ANY);
@@ -223,36 +223,6 @@ TEST_CASE(
 TEST_CASE("two header buffers lie on a page") {
   need_eal();
   CHECK(rte_mempool_calc_obj_size((*header_pool())->elt_size, 0, nullptr) <= 2048);
-}
-
-TEST_CASE("the kernel is asked for the pages that making a pool touches, and for no others") {
-  need_eal();
-  auto pool = make_receive_pool("given", 302, 1500, SOCKET_ID_ANY);
-  REQUIRE(pool.ok());
-  CHECK(std::string(rte_mempool_get_ops((*pool)->ops_index)->name) == pool_ops());
-  CHECK(rte_mempool_avail_count(pool->get()) == 302);
-
-  constexpr std::size_t kPages = 1024;
-  constexpr std::size_t kBytes = kPages * 4096;
-  const auto resident_of = [&](unsigned object_bytes) {
-    void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    REQUIRE(memory != MAP_FAILED);
-    REQUIRE(madvise(memory, kBytes, MADV_NOHUGEPAGE) == 0);
-    constexpr unsigned kObjects = 128;
-    rte_mempool* objects =
-        rte_mempool_create_empty("objects", kObjects, object_bytes, 0, 0, SOCKET_ID_ANY, 0);
-    REQUIRE(objects != nullptr);
-    REQUIRE(rte_mempool_set_ops_byname(objects, pool_ops(), nullptr) == 0);
-    REQUIRE(rte_mempool_populate_iova(objects, static_cast<char*>(memory), RTE_BAD_IOVA, kBytes, nullptr,
-                                      nullptr) == kObjects);
-    std::array<unsigned char, kPages> pages{};
-    REQUIRE(mincore(memory, kBytes, pages.data()) == 0);
-    rte_mempool_free(objects);
-    munmap(memory, kBytes);
-    return std::ranges::count_if(pages, [](unsigned char page) { return (page & 1) != 0; });
-  };
-  CHECK(resident_of(2048) <= 128 + 1);
-  CHECK(resident_of(16384) < 3 * 128);
 }
 
 TEST_CASE("ports that share a pool leave it to the last of them") {

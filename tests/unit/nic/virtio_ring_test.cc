@@ -10,6 +10,7 @@
 
 #include "tests/temporary_folder.h"
 #include "tests/unit/nic/eal_fixture.h"
+#include "transport/tcp/nic/growing_pool.h"
 #include "transport/tcp/nic/port.h"
 
 using namespace tfabric;
@@ -73,6 +74,6 @@ TEST_CASE("a virtio ring of any size is opened, and what it has sent is freed at
     pool = pass_frame(*guest, *host);
   }
   // Eight that the ring may keep, and one that was sent since it was looked at last.
-  CHECK(rte_mempool_in_use_count(pool) <= 16);
+  CHECK(in_use(pool) <= 16);
   pass_frame(*host, *guest);
 }

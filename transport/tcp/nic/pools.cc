@@ -9,18 +9,15 @@
 #include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
 #include <rte_memzone.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <mutex>
-#include <span>
-#include <string_view>
 #include <vector>
 
 #include "config/rail_kinds.h"
 #include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/nic/growing_pool.h"
 
 namespace tfabric::nic {
 namespace {
@@ -60,43 +57,10 @@ constexpr unsigned kPagesFlag = RTE_MEMPOOL_F_NO_SPREAD;
 
 void free_pages(rte_mempool_memhdr*, void* zone) { rte_memzone_free(static_cast<const rte_memzone*>(zone)); }
 
-// --- mempool operations
-
-constexpr const char* kRings = "ring_mp_mc";
-constexpr const char* kPrefaulting = "tfabric";
-
-std::size_t object_bytes(const rte_mempool& pool) {
-  return std::size_t{pool.header_size} + pool.elt_size + pool.trailer_size;
-}
-
-int populate(rte_mempool* pool, unsigned objects, void* address, rte_iova_t iova, std::size_t length,
-             rte_mempool_populate_obj_cb_t* with_each, void* argument) {
-  const std::size_t each = object_bytes(*pool);
-  // Making a pool touches only the first page of larger objects.
-  if (each <= kPage) {
-    const std::size_t into_page = reinterpret_cast<std::uintptr_t>(address) % kPage;
-    // No object crosses two pages.
-    const std::size_t bytes = (objects / (kPage / each) + 1) * kPage;
-    // Ignores failures: Linux before 5.14 does not know the request, and what is missing is faulted in later.
-    madvise(static_cast<char*>(address) - into_page, into_page + std::min(length, bytes),
-            MADV_POPULATE_WRITE);
-  }
-  return rte_mempool_op_populate_default(pool, objects, address, iova, length, with_each, argument);
-}
-
-// Returns false if DPDK has no slot for the operations, or no rings.
-bool register_prefaulting() {
-  const std::span known(rte_mempool_ops_table.ops, rte_mempool_ops_table.num_ops);
-  const auto rings = std::ranges::find(known, std::string_view(kRings),
-                                       [](const rte_mempool_ops& ops) { return std::string_view(ops.name); });
-  if (rings == known.end()) {
-    return false;
-  }
-  rte_mempool_ops ops = *rings;
-  std::string_view(kPrefaulting).copy(ops.name, sizeof ops.name - 1);
-  ops.name[std::string_view(kPrefaulting).size()] = '\0';
-  ops.populate = populate;
-  return rte_mempool_register_ops(&ops) >= 0;
+// With hugepages, DPDK's best operations for packets.
+const char* pool_ops() {
+  const char* const growing = rte_eal_has_hugepages() != 0 ? nullptr : growing_ops();
+  return growing != nullptr ? growing : rte_mbuf_best_mempool_ops();
 }
 
 // --- pools of pages
@@ -155,9 +119,14 @@ rte_mempool* create_page_pool(const std::string& name, const Shape& shape) {
 
 rte_mempool* create(const std::string& what, const Shape& shape) {
   const std::string name = pool_name(what);
-  return shape.pages ? create_page_pool(name, shape)
-                     : rte_pktmbuf_pool_create_by_ops(name.c_str(), shape.count, cache_of(shape.count), 0,
-                                                      shape.room, shape.numa_node, pool_ops());
+  if (shape.pages) {
+    return create_page_pool(name, shape);
+  }
+  if (rte_eal_has_hugepages() == 0 && growing_ops() != nullptr) {
+    return create_growing_pool(name, shape.count, cache_of(shape.count), shape.room, shape.numa_node);
+  }
+  return rte_pktmbuf_pool_create_by_ops(name.c_str(), shape.count, cache_of(shape.count), 0, shape.room,
+                                        shape.numa_node, pool_ops());
 }
 
 // Reuses a pool of this shape that was kept. If there is none, the kept ones give way to the new pool.
@@ -186,7 +155,7 @@ Result<rte_mempool*> make_pool(const std::string& what, const Shape& shape) {
 
 void release(rte_mempool* pool) {
   const std::lock_guard guard(g_mutex);
-  if (rte_eal_has_hugepages() == 0 && rte_mempool_full(pool) != 0) {
+  if (rte_eal_has_hugepages() == 0 && in_use(pool) == 0) {
     kept_pools().push_back(pool);
     return;
   }
@@ -203,14 +172,6 @@ Result<std::shared_ptr<rte_mempool>> make_shared_pool(const std::string& what, c
 }
 
 }  // namespace
-
-const char* pool_ops() {
-  if (rte_eal_has_hugepages() != 0) {
-    return rte_mbuf_best_mempool_ops();
-  }
-  static const bool registered = register_prefaulting();
-  return registered ? kPrefaulting : rte_mbuf_best_mempool_ops();
-}
 
 void size_shared_pools(unsigned engines) {
   const std::lock_guard guard(g_mutex);

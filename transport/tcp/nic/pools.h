@@ -45,9 +45,4 @@ Result<std::shared_ptr<rte_mempool>> make_receive_pool(const std::string& name, 
 Result<std::shared_ptr<rte_mempool>> make_page_pool(const std::string& name, std::uint32_t count,
                                                     int numa_node);
 
-// The name of the mempool operations for a pool. With hugepages, DPDK's best for packets. Without, those of
-// its rings, with the pool's pages requested from the kernel before they are touched: a page fault for each
-// costs more, above all where a hypervisor handles them.
-const char* pool_ops();
-
 }  // namespace tfabric::nic
