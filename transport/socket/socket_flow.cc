@@ -17,8 +17,9 @@
 namespace tfabric::socket {
 namespace {
 
-// What one flow may read or write in a turn, so that the others have theirs.
-constexpr std::size_t kBytesPerTurn = 512u << 10;
+// What one flow may read or write in a turn, so that the others have theirs: NCCL's largest step at once,
+// since each call that ends within a message costs a turn.
+constexpr std::size_t kBytesPerTurn = 1u << 20;
 // So much of a piece and more is read to its place by the kernel, whose copy does not say in which order its
 // lines become visible; NCCL's own network does so, too. Less goes through a buffer, and is placed in order.
 constexpr std::size_t kDirect = 32u << 10;
@@ -134,11 +135,13 @@ bool SocketFlow::write(Instant now) {
     std::array<iovec, kRangesPerCall> ranges;
     msghdr message{};
     message.msg_iov = ranges.data();
-    message.msg_iovlen = queue_.fill(ranges, budget);
-    constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
-    const ssize_t sent = message.msg_iovlen == 1
-                             ? ::send(socket_.get(), ranges[0].iov_base, ranges[0].iov_len, kFlags)
-                             : ::sendmsg(socket_.get(), &message, kFlags);
+    const WriteQueue::Batch batch = queue_.fill(ranges, budget);
+    message.msg_iovlen = batch.ranges;
+    // The kernel sends what fills no segment at once, unless it hears that more is about to follow.
+    const int flags = MSG_DONTWAIT | MSG_NOSIGNAL | (batch.all ? 0 : MSG_MORE);
+    const ssize_t sent = batch.ranges == 1
+                             ? ::send(socket_.get(), ranges[0].iov_base, ranges[0].iov_len, flags)
+                             : ::sendmsg(socket_.get(), &message, flags);
     if (sent > 0) {
       queue_.written(static_cast<std::size_t>(sent));
       budget -= static_cast<std::size_t>(sent);

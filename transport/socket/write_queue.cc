@@ -36,18 +36,23 @@ void WriteQueue::push_copy(std::span<const std::byte> bytes) {
   }
 }
 
-std::size_t WriteQueue::fill(std::span<iovec> out, std::size_t most) const {
-  std::size_t filled = 0;
+WriteQueue::Batch WriteQueue::fill(std::span<iovec> out, std::size_t most) const {
+  Batch batch;
   std::size_t skip = begun_;
-  for (std::size_t i = 0; i < count_ && filled < out.size() && most > 0; ++i) {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (batch.ranges == out.size() || most == 0) {
+      batch.all = false;
+      break;
+    }
     const Range& range = at(i);
     const std::byte* data = (range.data == nullptr ? range.copy.data() : range.data) + skip;
     const std::size_t size = std::min<std::size_t>(range.size - skip, most);
-    out[filled++] = {.iov_base = const_cast<std::byte*>(data), .iov_len = size};
+    batch.all = size == range.size - skip;
+    out[batch.ranges++] = {.iov_base = const_cast<std::byte*>(data), .iov_len = size};
     most -= size;
     skip = 0;
   }
-  return filled;
+  return batch;
 }
 
 void WriteQueue::written(std::size_t bytes) {

@@ -25,9 +25,12 @@ class WriteQueue {
   // At most ByteStream::kInlineBytes.
   void push_copy(std::span<const std::byte> bytes);
 
-  // Describes what is to be written next, at most `most` bytes. Returns how many entries of `out` it has
-  // filled. They are valid until the queue changes.
-  std::size_t fill(std::span<iovec> out, std::size_t most) const;
+  struct Batch {
+    std::size_t ranges = 0;  // entries that are filled
+    bool all = true;         // they are all that there is
+  };
+  // Describes what is to be written next, at most `most` bytes, in `out`. Valid until the queue changes.
+  Batch fill(std::span<iovec> out, std::size_t most) const;
   // So many bytes of that have been written.
   void written(std::size_t bytes);
   void clear();

@@ -15,11 +15,12 @@ std::span<const std::byte> bytes_of(const std::string& text) { return std::as_by
 std::string take(WriteQueue& queue, std::size_t ranges, std::size_t most) {
   std::vector<iovec> out(ranges);
   std::string taken;
-  const std::size_t filled = queue.fill(out, most);
-  for (std::size_t i = 0; i < filled; ++i) {
+  const WriteQueue::Batch batch = queue.fill(out, most);
+  for (std::size_t i = 0; i < batch.ranges; ++i) {
     taken.append(static_cast<const char*>(out[i].iov_base), out[i].iov_len);
   }
   queue.written(taken.size());
+  CHECK(queue.empty() == batch.all);
   return taken;
 }
 
