@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "config/config.h"
 #include "plugin/copies.h"
+#include "plugin/nccl_version.h"
 #include "plugin/objects.h"
 #include "plugin/unusable.h"
 #include "transport/registry.h"
@@ -54,10 +55,11 @@ void log_once(std::span<const std::string> lines) {
 
 }  // namespace
 
-void Runtime::open(int table) {
+void Runtime::open(const transport::Caller& caller) {
   State& s = state();
   s.opened = true;
-  TF_INFO("NET/tfabric: version {}, called by NCCL's table v{}", version(), table);
+  const std::string nccl = caller.version == 0 ? "NCCL" : "NCCL " + nccl_version_text(caller.version);
+  TF_INFO("NET/tfabric: version {}, called by {}'s table v{}", version(), nccl, caller.table);
   if (const std::string other = claim_process(); !other.empty()) {
     give_up(fmt::format(
         "another copy of tfabric, {}, is in use in this process: let all NCCLs of the process load the "
@@ -77,7 +79,7 @@ void Runtime::open(int table) {
     return;
   }
   log_once(config->notes);
-  Result<std::unique_ptr<transport::Transport>> transport = transport::open(*config);
+  Result<std::unique_ptr<transport::Transport>> transport = transport::open(*config, caller);
   if (!transport) {
     give_up(transport.error().message, config->required, config->lock_folder, config->launcher);
     return;
@@ -112,12 +114,12 @@ void Runtime::give_up(const std::string& why) {
   give_up(why, config::is_required(), {}, config::find_launcher(config::process_environment()));
 }
 
-void Runtime::acquire(int table) {
+void Runtime::acquire(const transport::Caller& caller) {
   State& s = state();
   const std::lock_guard guard(s.mutex);
   ++s.users;
   if (!s.opened) {
-    open(table);
+    open(caller);
   }
 }
 

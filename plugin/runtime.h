@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "transport/transport.h"
+#include "transport/unconfigured.h"
 
 namespace tfabric::plugin {
 
@@ -22,7 +23,7 @@ class Runtime {
 
   // Opens the transport if it is not open. Logs the version, and one line about what is in use or why nothing
   // is.
-  void acquire(int table);
+  void acquire(const transport::Caller& caller);
   // Ends one acquire(); the last one closes the transport. More releases than acquires are tolerated.
   void release();
 
@@ -33,7 +34,7 @@ class Runtime {
 
  private:
   Runtime() = default;
-  void open(int table);
+  void open(const transport::Caller& caller);
   // Logs why there is no transport, and adds the UnusableDevice if tfabric is required.
   void give_up(const std::string& why, bool required, const config::LockFolder& folder,
                const config::Launcher& launcher);

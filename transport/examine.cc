@@ -17,6 +17,7 @@
 #include "transport/rails/rail_share.h"
 #include "transport/rdma/diagnosis/examine.h"
 #include "transport/registry.h"
+#include "transport/unconfigured.h"
 
 namespace tfabric::transport {
 namespace {
@@ -46,10 +47,14 @@ void check_tcp_configured(const config::Config& config, const diagnosis::Host& h
       "no TCP rail is configured" + (config.file.empty() ? std::string(", and there is no configuration file")
                                                          : fmt::format(" in {}", config.file));
   if (config.transport == "tcp" || !rdma_usable) {
-    findings.error(Id::tcp_not_configured, "configuration", what,
-                   "`tfabric setup`, or name the NICs as [[tcp.rails]] in "
-                   "/usr/local/tfabric/tools/config/tfabric.toml; to try tfabric within this host: export "
-                   "TFABRIC_TCP_RAILS=memif");
+    std::string fix =
+        "`tfabric setup`, or name the NICs as [[tcp.rails]] in /usr/local/tfabric/tools/config/tfabric.toml; "
+        "to try tfabric within this host: export TFABRIC_TCP_RAILS=memif";
+    if (config.transport == "auto") {
+      fix += "; " + what_instead(
+                        unconfigured(config, host.sysfs(), host.addresses, host.environment, /*caller=*/{}));
+    }
+    findings.error(Id::tcp_not_configured, "configuration", what, fix);
   } else {
     findings.note(Id::tcp_not_configured, "configuration", what);
   }

@@ -45,7 +45,7 @@ config::Config with_rails_of(config::Config config, std::span<const host::Interf
   return config;
 }
 
-Result<std::unique_ptr<Transport>> open(const config::Config& given) {
+Result<std::unique_ptr<Transport>> open(const config::Config& given, const Caller& caller) {
   const auto addresses = bootstrap::settled_addresses(kernel_interfaces(given), given.rdma);
   Result<std::unique_ptr<Transport>> rdma = std::unique_ptr<Transport>();
   const auto rdma_works = [&rdma](const config::Config& wanted) {
@@ -77,7 +77,10 @@ Result<std::unique_ptr<Transport>> open(const config::Config& given) {
     return rdma;
   }
   const auto tcp = device::open_transport(config);
-  return Error{Errc::unusable, fmt::format("RDMA: {}; TCP: {}", rdma.error().message, tcp.error().message)};
+  const Unconfigured host =
+      unconfigured(config, host::Sysfs(), addresses, config::whole_environment(), caller);
+  return Error{Errc::unusable, fmt::format("RDMA: {}; TCP: {}; {}", rdma.error().message, tcp.error().message,
+                                           what_instead(host))};
 }
 
 }  // namespace tfabric::transport

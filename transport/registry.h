@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "host/interfaces.h"
 #include "transport/transport.h"
+#include "transport/unconfigured.h"
 
 namespace tfabric::transport {
 
@@ -29,6 +30,6 @@ using RdmaWorks = std::function<bool(const config::Config& config)>;
 
 // Opens the transport that the configuration names ("auto", "auto+kernel", "tcp", "socket", "rdma"). On
 // failure Errc::unusable and one message that says why each transport is not usable here and how to fix it.
-Result<std::unique_ptr<Transport>> open(const config::Config& config);
+Result<std::unique_ptr<Transport>> open(const config::Config& config, const Caller& caller = {});
 
 }  // namespace tfabric::transport

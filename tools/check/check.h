@@ -35,7 +35,6 @@ using diagnosis::Severity;
 
 // What NCCL and the configuration's loader read of a host, besides what the transports read.
 struct Host : diagnosis::Host {
-  config::Environment environment;
   std::map<std::string, std::string> environment_files;  // variables that a file of NCCL's sets, and the file
   std::vector<std::string> config_files;
   std::string plugin_folder;  // where this installation's library is

@@ -46,7 +46,6 @@ void read_nccl_files(Host& host) {
 Host this_host() {
   Host host;
   static_cast<diagnosis::Host&>(host) = diagnosis::this_host();
-  host.environment = config::whole_environment();
   read_nccl_files(host);
   const auto files = config::default_files();
   host.config_files.assign(files.begin(), files.end());

@@ -67,6 +67,7 @@ Host this_host() {
   Host host;
   host.memlock_bytes = host::memlock_limit();
   host.usable_cpus = host::usable_cpus();
+  host.environment = config::whole_environment();
   host.interfaces = host::interfaces();
   host.addresses = host::local_addresses();
   host.access = [](const std::string& path, int mode) { return ::access(path.c_str(), mode) == 0; };

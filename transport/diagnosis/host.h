@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "config/config.h"
 #include "host/interfaces.h"
 #include "host/sysfs.h"
 
@@ -18,6 +19,7 @@ struct Host {
   std::string root;                 // before /sys, /proc and all others; empty: this host
   std::uint64_t memlock_bytes = 0;  // RLIMIT_MEMLOCK; the largest number: unlimited
   int usable_cpus = 1;
+  config::Environment environment;  // all variables
   std::vector<host::Interface> interfaces;
   std::vector<host::LocalAddress> addresses;
   // As access(2).
