@@ -1,10 +1,14 @@
 // The end of comms: NCCL deregisters, frees the buffers and closes, also with requests outstanding.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <deque>
 #include <list>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 
 #include "tests/contract/mapping.h"
@@ -302,8 +306,8 @@ namespace {
 constexpr std::array<std::size_t, 6> kSmall{8, 0, 100, 4096, 16384, 1};
 constexpr int kTimes = 24, kManyTimes = 1000;
 
-void send_and_close(Net& net, Channel& channel, int times) {
-  for (int i = 0; i < times; ++i) {
+void send_and_close(Net& net, Channel& channel, int times, int first = 0) {
+  for (int i = first; i < first + times; ++i) {
     void* comm = open_send(net, channel);
     Buffer buffer(kSmall[static_cast<std::size_t>(i) % kSmall.size()]);
     buffer.fill(i);
@@ -338,6 +342,21 @@ CONTRACT_PART(often_leaving_sender) {
   std::_Exit(0);
 }
 CONTRACT_PART(often_left_receiver) { receive_last_words(channel, kManyTimes); }
+// Each comm has a process of its own, which ends with it.
+CONTRACT_PART(dying_senders) {
+  for (int i = 0; i < kManyTimes; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const auto net = std::make_unique<Net>();
+      send_and_close(*net, channel, 1, i);
+      std::_Exit(0);
+    }
+    int status = -1;
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+      throw std::runtime_error("a sender has failed");
+    }
+  }
+}
 
 TEST_CASE("the last message before a comm is closed and its process ends arrives", "[each]") {
   run({{"hurried_sender"}, {"last_receiver"}});
@@ -345,5 +364,11 @@ TEST_CASE("the last message before a comm is closed and its process ends arrives
 
 TEST_CASE("the same, very often, over rails that lose packets", "[.last]") {
   run({{"often_leaving_sender"}, {"often_left_receiver"}},
+      {.environment = {{"TFABRIC_FAULT", "*:loss=10%@0s"}}, .limit = 20 * kPatience});
+}
+
+// Not over vhost-user, whose wire ends with a process.
+TEST_CASE("the same, where each comm's process ends with it", "[.dying]") {
+  run({{"dying_senders"}, {"often_left_receiver"}},
       {.environment = {{"TFABRIC_FAULT", "*:loss=10%@0s"}}, .limit = 20 * kPatience});
 }
