@@ -50,6 +50,12 @@ bool Engine::turn() {
   }
   bool worked = submissions_.take();
   works_ = worked;
+  if (worked) {
+    // What the user has just submitted does not wait until all carriers have been asked for news.
+    for (const auto& polled : polled_) {
+      polled->send(time, /*quiet=*/false);
+    }
+  }
   for (const auto& polled : polled_) {
     worked |= polled->receive(time);
   }

@@ -2,7 +2,7 @@
 //
 // A process has one engine or several, each with carriers and lanes of its own. An engine is only used with
 // its lock held (turn.h); NCCL's threads leave their requests in a lock-free list (submit()). A turn is
-//   submissions -> what has come -> once a millisecond: service -> what is to be sent.
+//   submissions, sent at once -> what has come -> once a millisecond: service -> what is to be sent.
 // An engine knows no kind of network: it gives turns to what it was given (Polled).
 #pragma once
 

@@ -27,7 +27,8 @@ class Polled {
 
   // The two halves of a turn: bytes and news to the handlers, and what the handlers have queued to the peers.
   // Return true if anything was done, or is held back for a moment (hold.h). `quiet`: in the first half of
-  // this turn nothing has come, and nothing was submitted.
+  // this turn nothing has come, and nothing was submitted. If something was, send() is also called before
+  // receive().
   virtual bool receive(Instant now) TF_IN_TURN = 0;
   virtual bool send(Instant now, bool quiet) TF_IN_TURN = 0;
   // Called about once a millisecond, between the two.

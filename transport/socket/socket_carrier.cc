@@ -453,6 +453,7 @@ void SocketCarrier::ask_for_reports() {
 }
 
 bool SocketCarrier::send(Instant now, bool quiet) {
+  now_ = now;
   if (hold_.is_over(now, quiet)) {
     ask_for_reports();
   }

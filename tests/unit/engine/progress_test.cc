@@ -4,6 +4,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "transport/engine/rest.h"
@@ -14,15 +15,19 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Counts its turns, and has work when the test says so.
+// Counts its turns, and notes what it is asked for.
 class Counted final : public Polled {
  public:
-  explicit Counted(std::atomic<int>& turns) : turns_(&turns) {}
+  explicit Counted(std::atomic<int>& turns, std::string* calls = nullptr) : turns_(&turns), calls_(calls) {}
   bool receive(Instant) override {
     turns_->fetch_add(1);
+    note("receive ");
     return false;
   }
-  bool send(Instant, bool) override { return false; }
+  bool send(Instant, bool quiet) override {
+    note(quiet ? "send, quiet " : "send ");
+    return false;
+  }
   void on_time(Instant) override {}
   [[nodiscard]] std::size_t carriers() const override { return 0; }
   [[nodiscard]] Carrier& carrier_at(std::size_t) override { std::abort(); }
@@ -32,7 +37,18 @@ class Counted final : public Polled {
   void halt() override {}
 
  private:
+  void note(const char* call) {
+    if (calls_ != nullptr) {
+      *calls_ += call;
+    }
+  }
+
   std::atomic<int>* turns_;
+  std::string* calls_;
+};
+
+class Submitting final : public Submitter {
+  void on_submitted() override {}
 };
 
 struct Turned {
@@ -62,6 +78,25 @@ TEST_CASE("a rest is a tenth of the time without work, within bounds") {
   CHECK(rest_after(0s, 1ms) == 1ms);
   CHECK(rest_after(50ms, 1ms) == 5ms);
   CHECK(rest_after(10s, 1ms) == kMostRest);
+}
+
+TEST_CASE(
+    "what was submitted goes out before anything is read, and what was read is answered in the same turn") {
+  std::atomic<int> turns{0};
+  std::string calls;
+  Engine engine({});
+  Submitting submitter;
+  const Guard guard(engine.lock());
+  engine.add(std::make_unique<Counted>(turns, &calls));
+  engine.turn();
+  CHECK(calls == "receive send, quiet ");
+  calls.clear();
+  engine.submit(submitter);
+  engine.turn();
+  CHECK(calls == "send receive send ");
+  calls.clear();
+  engine.turn();
+  CHECK(calls == "receive send, quiet ");
 }
 
 TEST_CASE("an engine without work gets few turns, and gets them at once when NCCL calls") {

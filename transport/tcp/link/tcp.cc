@@ -62,6 +62,7 @@ bool Tcp::receive(Instant now) {
 }
 
 bool Tcp::send(Instant now, bool quiet) {
+  now_ = now;
   run_progress();
   if (hold_.is_over(now, quiet)) {
     release_acknowledgements();
