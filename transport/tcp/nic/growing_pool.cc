@@ -7,12 +7,12 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <memory>
 #include <mutex>
+#include <new>
 #include <span>
 #include <string_view>
-#include <vector>
 
 namespace tfabric::nic {
 namespace {
@@ -23,16 +23,17 @@ constexpr const char* kName = "tfabric";
 
 rte_mempool_ops g_rings{};  // constant after registration
 
-// What a pool grows into; its pool_config.
+// What a pool grows into; its pool_config, which lies in the pool's own memory, behind what packets need.
 struct Growth {
   struct Zone {
-    const rte_memzone* memory;
+    const rte_memzone* memory = nullptr;
     std::size_t used = 0;  // bytes
   };
+  static constexpr std::size_t kMostZones = 64;
 
   Growth() = default;
   ~Growth() {
-    for (const Zone& zone : zones) {
+    for (const Zone& zone : std::span(zones).first(count)) {
       rte_memzone_free(zone.memory);
     }
   }
@@ -40,8 +41,14 @@ struct Growth {
   Growth& operator=(const Growth&) = delete;
 
   std::mutex mutex;
-  std::vector<Zone> zones;  // guarded by mutex
+  // Guarded by mutex.
+  std::array<Zone, kMostZones> zones;
+  std::size_t count = 0;  // of the zones
 };
+
+// Bytes before it: as many cache lines as DPDK rounds a pool's private memory to.
+constexpr std::size_t kOfPackets =
+    (sizeof(rte_pktmbuf_pool_private) + RTE_CACHE_LINE_SIZE - 1) / RTE_CACHE_LINE_SIZE * RTE_CACHE_LINE_SIZE;
 
 Growth* growth_of(const rte_mempool* pool) { return static_cast<Growth*>(pool->pool_config); }
 
@@ -88,14 +95,15 @@ bool reserve(rte_mempool* pool, Growth& growth) {
   const std::size_t each = object_bytes(*pool);
   std::size_t left = pool->size;
   for (std::size_t most = left; left > 0;) {
-    const std::string name = fmt::format("{}-{}", pool->name, growth.zones.size());
+    const std::string name = fmt::format("{}-{}", pool->name, growth.count);
     const std::size_t count = std::min(left, most);
     const rte_memzone* zone =
         rte_memzone_reserve_aligned(name.c_str(), bytes_of(count, each), pool->socket_id, 0, kPage);
     if (zone != nullptr) {
-      growth.zones.push_back({.memory = zone});
+      growth.zones[growth.count++] = {.memory = zone};
       left -= count;
-    } else if ((most /= 2) == 0) {
+    }
+    if (growth.count == Growth::kMostZones ? left > 0 : zone == nullptr && (most /= 2) == 0) {
       return false;
     }
   }
@@ -104,9 +112,10 @@ bool reserve(rte_mempool* pool, Growth& growth) {
 
 // Makes up to so many more buffers of one zone, and one or more.
 bool make_more(rte_mempool* pool, Growth& growth, std::size_t count) {
-  const auto zone = std::ranges::find_if(
-      growth.zones, [](const Growth::Zone& each) { return each.used < each.memory->len; });
-  if (zone == growth.zones.end()) {
+  const auto zones = std::span(growth.zones).first(growth.count);
+  const auto zone =
+      std::ranges::find_if(zones, [](const Growth::Zone& each) { return each.used < each.memory->len; });
+  if (zone == zones.end()) {
     return false;
   }
   const std::size_t bytes = std::min(bytes_of(count, object_bytes(*pool)), zone->memory->len - zone->used);
@@ -142,7 +151,9 @@ int dequeue(rte_mempool* pool, void** objects, unsigned count) {
 
 void free_all(rte_mempool* pool) {
   g_rings.free(pool);
-  delete growth_of(pool);
+  if (Growth* const growth = growth_of(pool); growth != nullptr) {
+    growth->~Growth();
+  }
 }
 
 bool register_ops() {
@@ -175,15 +186,14 @@ rte_mempool* create_growing_pool(const std::string& name, std::uint32_t count, u
   rte_pktmbuf_pool_private of_packets{};
   of_packets.mbuf_data_room_size = room;
   rte_mempool* pool = rte_mempool_create_empty(name.c_str(), count, sizeof(rte_mbuf) + room, cache,
-                                               sizeof of_packets, numa_node, 0);
+                                               kOfPackets + sizeof(Growth), numa_node, 0);
   if (pool == nullptr) {
     return nullptr;
   }
-  auto growth = std::make_unique<Growth>();
-  if (rte_mempool_set_ops_byname(pool, growing_ops(), growth.get()) == 0) {
-    Growth& grows = *growth.release();  // the pool's
+  auto* const growth = new (static_cast<char*>(rte_mempool_get_priv(pool)) + kOfPackets) Growth;
+  if (rte_mempool_set_ops_byname(pool, growing_ops(), growth) == 0) {
     rte_pktmbuf_pool_init(pool, &of_packets);
-    if (reserve(pool, grows) && make_more(pool, grows, std::min<std::size_t>(kFirst, count))) {
+    if (reserve(pool, *growth) && make_more(pool, *growth, std::min<std::size_t>(kFirst, count))) {
       return pool;
     }
   }
