@@ -73,11 +73,13 @@ FakeHca& FakeVerbs::hca_of(const ibv_device* device) {
 }
 
 FakeVerbs::OpenDevice& FakeVerbs::open_of(const ibv_context* context) {
+  const std::lock_guard guard(open_mutex_);
   return **std::find_if(open_.begin(), open_.end(),
                         [&](const auto& open) { return &open->context == context; });
 }
 
 ibv_context& FakeVerbs::context_of(const std::string& hca) {
+  const std::lock_guard guard(open_mutex_);
   const auto found =
       std::find_if(open_.begin(), open_.end(), [&](const auto& open) { return open->hca->name == hca; });
   REQUIRE(found != open_.end());
@@ -127,7 +129,9 @@ ibv_context* FakeVerbs::open_device(ibv_device* device) {
     errno = hca.open_error;
     return nullptr;
   }
-  fake.open_.push_back(std::make_unique<OpenDevice>(fake.make_context ? &fake.make_context() : nullptr));
+  auto made = std::make_unique<OpenDevice>(fake.make_context ? &fake.make_context() : nullptr);
+  const std::lock_guard guard(fake.open_mutex_);
+  fake.open_.push_back(std::move(made));
   OpenDevice& open = *fake.open_.back();
   open.hca = &hca;
   open.device = device_of(hca);
@@ -139,6 +143,7 @@ ibv_context* FakeVerbs::open_device(ibv_device* device) {
 int FakeVerbs::close_device(ibv_context* context) {
   FakeVerbs& fake = *current_;
   const int error = fake.open_of(context).hca->close_error;
+  const std::lock_guard guard(fake.open_mutex_);
   std::erase_if(fake.open_, [&](const auto& open) { return &open->context == context; });
   --fake.contexts;
   return error;

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -115,7 +116,8 @@ class FakeVerbs {
   static FakeVerbs* current_;
   Verbs verbs_;
   std::vector<ibv_device> devices_;
-  std::vector<std::unique_ptr<OpenDevice>> open_;
+  std::mutex open_mutex_;  // a host's devices are closed while another one's thread looks at its own
+  std::vector<std::unique_ptr<OpenDevice>> open_;  // guarded by open_mutex_
 };
 
 // Parses a GID; IPv4 addresses are mapped.
