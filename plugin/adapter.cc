@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "plugin/calls.h"
-#include "plugin/nccl_version.h"
 #include "plugin/objects.h"
 #include "plugin/runtime.h"
 
@@ -42,8 +41,7 @@ std::span<std::byte, transport::kHandleBytes> handle_of(void* handle) {
 abi::Result init(abi::LogCallback log, int table) {
   return guarded("init", [&] {
     set_logger(log);
-    Runtime::instance().acquire(
-        {.table = table, .version = nccl_version_of(reinterpret_cast<const void*>(log))});
+    Runtime::instance().acquire(table, reinterpret_cast<const void*>(log));
     return abi::Result::success;
   });
 }

@@ -1,11 +1,11 @@
 #include "plugin/copies.h"
 
-#include <dlfcn.h>
 #include <link.h>
 
 #include <atomic>
-#include <memory>
 #include <vector>
+
+#include "plugin/loaded_object.h"
 
 // Found by name in other copies. Its values are those of State.
 extern "C" __attribute__((visibility("default"))) std::atomic<int> tfabric_copy_state;
@@ -15,10 +15,6 @@ namespace tfabric::plugin {
 namespace {
 
 enum State : int { idle, starting, in_use };
-
-struct Closer {
-  void operator()(void* library) const { dlclose(library); }
-};
 
 // The paths of all shared objects of the process. The loader holds a lock while it lists them, so nothing is
 // looked up meanwhile.
@@ -46,10 +42,8 @@ bool has_process(const std::atomic<int>& other) {
 std::string claim_process() {
   tfabric_copy_state.store(starting);
   for (const std::string& path : loaded_objects()) {
-    const std::unique_ptr<void, Closer> object(dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD));
-    const auto* other = object == nullptr
-                            ? nullptr
-                            : static_cast<const std::atomic<int>*>(dlsym(object.get(), "tfabric_copy_state"));
+    const LoadedObject object(path.c_str());
+    const auto* other = static_cast<const std::atomic<int>*>(object.symbol("tfabric_copy_state"));
     if (other != nullptr && other != &tfabric_copy_state && has_process(*other)) {
       tfabric_copy_state.store(idle);
       return path;

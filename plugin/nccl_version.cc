@@ -3,26 +3,18 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <memory>
+#include "plugin/loaded_object.h"
 
 namespace tfabric::plugin {
-namespace {
-
-struct Closer {
-  void operator()(void* library) const { dlclose(library); }
-};
-
-}  // namespace
 
 int nccl_version_of(const void* function) {
   Dl_info info{};
   if (function == nullptr || dladdr(function, &info) == 0 || info.dli_fname == nullptr) {
     return 0;
   }
-  const std::unique_ptr<void, Closer> library(dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD));
   using GetVersion = int (*)(int* version);  // ncclResult_t, of which 0 is success
-  const auto get =
-      library == nullptr ? nullptr : reinterpret_cast<GetVersion>(dlsym(library.get(), "ncclGetVersion"));
+  const LoadedObject library(info.dli_fname);
+  const auto get = reinterpret_cast<GetVersion>(library.symbol("ncclGetVersion"));
   int version = 0;
   return get != nullptr && get(&version) == 0 ? version : 0;
 }

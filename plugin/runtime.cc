@@ -55,9 +55,10 @@ void log_once(std::span<const std::string> lines) {
 
 }  // namespace
 
-void Runtime::open(const transport::Caller& caller) {
+void Runtime::open(int table, const void* logger) {
   State& s = state();
   s.opened = true;
+  const transport::Caller caller{.table = table, .version = nccl_version_of(logger)};
   const std::string nccl = caller.version == 0 ? "NCCL" : "NCCL " + nccl_version_text(caller.version);
   TF_INFO("NET/tfabric: version {}, called by {}'s table v{}", version(), nccl, caller.table);
   if (const std::string other = claim_process(); !other.empty()) {
@@ -114,12 +115,12 @@ void Runtime::give_up(const std::string& why) {
   give_up(why, config::is_required(), {}, config::find_launcher(config::process_environment()));
 }
 
-void Runtime::acquire(const transport::Caller& caller) {
+void Runtime::acquire(int table, const void* logger) {
   State& s = state();
   const std::lock_guard guard(s.mutex);
   ++s.users;
   if (!s.opened) {
-    open(caller);
+    open(table, logger);
   }
 }
 

@@ -13,7 +13,6 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "transport/transport.h"
-#include "transport/unconfigured.h"
 
 namespace tfabric::plugin {
 
@@ -23,7 +22,8 @@ class Runtime {
 
   // Opens the transport if it is not open. Logs the version, and one line about what is in use or why nothing
   // is.
-  void acquire(const transport::Caller& caller);
+  // `table`: the version of the table by which NCCL calls. `logger`: a function of NCCL's; may be null.
+  void acquire(int table, const void* logger);
   // Ends one acquire(); the last one closes the transport. More releases than acquires are tolerated.
   void release();
 
@@ -34,7 +34,7 @@ class Runtime {
 
  private:
   Runtime() = default;
-  void open(const transport::Caller& caller);
+  void open(int table, const void* logger);
   // Logs why there is no transport, and adds the UnusableDevice if tfabric is required.
   void give_up(const std::string& why, bool required, const config::LockFolder& folder,
                const config::Launcher& launcher);
