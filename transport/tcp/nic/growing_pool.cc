@@ -95,6 +95,9 @@ bool reserve(rte_mempool* pool, Growth& growth) {
   const std::size_t each = object_bytes(*pool);
   std::size_t left = pool->size;
   for (std::size_t most = left; left > 0;) {
+    if (growth.count == Growth::kMostZones) {
+      return false;
+    }
     const std::string name = fmt::format("{}-{}", pool->name, growth.count);
     const std::size_t count = std::min(left, most);
     const rte_memzone* zone =
@@ -102,8 +105,7 @@ bool reserve(rte_mempool* pool, Growth& growth) {
     if (zone != nullptr) {
       growth.zones[growth.count++] = {.memory = zone};
       left -= count;
-    }
-    if (growth.count == Growth::kMostZones ? left > 0 : zone == nullptr && (most /= 2) == 0) {
+    } else if ((most /= 2) == 0) {
       return false;
     }
   }

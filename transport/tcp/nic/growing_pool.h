@@ -17,8 +17,8 @@
 
 namespace tfabric::nic {
 
-// The name of the mempool operations; null if DPDK has no slot for them, or no rings. Pools that somebody
-// else fills may have them, too: the pages that filling touches are then requested from the kernel at once.
+// The name of the mempool operations; null if DPDK has no slot for them, or no rings. A pool with them and
+// without a pool_config does not grow; when it is filled, the pages are requested from the kernel at once.
 [[nodiscard]] const char* growing_ops();
 
 // Creates a pool of up to `count` buffers with `room` bytes for data each, which refer to no outside memory.

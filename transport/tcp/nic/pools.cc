@@ -57,17 +57,14 @@ constexpr unsigned kPagesFlag = RTE_MEMPOOL_F_NO_SPREAD;
 
 void free_pages(rte_mempool_memhdr*, void* zone) { rte_memzone_free(static_cast<const rte_memzone*>(zone)); }
 
-// With hugepages, DPDK's best operations for packets.
-const char* pool_ops() {
-  const char* const growing = rte_eal_has_hugepages() != 0 ? nullptr : growing_ops();
-  return growing != nullptr ? growing : rte_mbuf_best_mempool_ops();
-}
+bool has_growing_pools() { return rte_eal_has_hugepages() == 0 && growing_ops() != nullptr; }
 
 // --- pools of pages
 
 // Makes each buffer a page of a memory zone: DPDK's own way to get a pool's memory cannot align to pages.
 bool fill_with_pages(rte_mempool* pool, const std::string& name, rte_pktmbuf_pool_private& shape) {
-  if (rte_mempool_set_ops_byname(pool, pool_ops(), nullptr) != 0) {
+  const char* const ops = has_growing_pools() ? growing_ops() : rte_mbuf_best_mempool_ops();
+  if (rte_mempool_set_ops_byname(pool, ops, nullptr) != 0) {
     return false;
   }
   rte_pktmbuf_pool_init(pool, &shape);
@@ -122,11 +119,11 @@ rte_mempool* create(const std::string& what, const Shape& shape) {
   if (shape.pages) {
     return create_page_pool(name, shape);
   }
-  if (rte_eal_has_hugepages() == 0 && growing_ops() != nullptr) {
+  if (has_growing_pools()) {
     return create_growing_pool(name, shape.count, cache_of(shape.count), shape.room, shape.numa_node);
   }
   return rte_pktmbuf_pool_create_by_ops(name.c_str(), shape.count, cache_of(shape.count), 0, shape.room,
-                                        shape.numa_node, pool_ops());
+                                        shape.numa_node, rte_mbuf_best_mempool_ops());
 }
 
 // Reuses a pool of this shape that was kept. If there is none, the kept ones give way to the new pool.

@@ -1,5 +1,6 @@
 // The packet-buffer pools of the process: one for headers, one for buffers that refer to outside memory, and
-// receive pools. All functions are thread-safe, and need EAL.
+// receive pools. Without hugepages, buffers are made when they are needed (growing_pool.h). All functions are
+// thread-safe, and need EAL.
 #pragma once
 
 #include <cstdint>
