@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kProbes = 3;  // RFC 5227 §1.1: PROBE_NUM
 // How much time a step may count for. A process that runs takes far more steps.
-constexpr Duration kMostOfStep = std::chrono::milliseconds(5);
+constexpr Duration kMostOfStep = kClaimWindow / 12;
 
 link::Link* probed_link(Rail& rail) { return is_probed(rail.config()) ? rail.network() : nullptr; }
 

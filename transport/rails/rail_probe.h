@@ -3,8 +3,8 @@
 // network.
 //
 // A good network answers within milliseconds. RFC 5227 wants seconds of silence before an address counts as
-// free; jobs do not wait so long, and a host on the same wire that has the address answers at once. Whoever
-// answers later is still heard, and named in the log, when it answers to a probe or to the announcement.
+// free; jobs do not wait so long, and a host on the same wire that has the address answers at once. A later
+// answer, to a probe or to the announcement, makes a warning.
 #pragma once
 
 #include <memory>
