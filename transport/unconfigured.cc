@@ -11,9 +11,14 @@
 namespace tfabric::transport {
 namespace {
 
-// Whoever sets one of these has chosen NCCL's network, or tuned it.
+// If one of these is set, a network has been chosen, or NCCL's own one tuned.
 constexpr std::array kSettings{"NCCL_NET", "NCCL_NET_PLUGIN", "NCCL_SOCKET_NTHREADS",
                                "NCCL_NSOCKS_PERTHREAD"};
+
+bool is_set(const config::Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found != environment.end() && !(name == "NCCL_NET" && config::nccl_insists(found->second));
+}
 
 // The PCI vendors for whose NICs NCCL's Socket takes 2 threads with 8 sockets each, or 4 with one: Amazon
 // (ENA), and Google (gVNIC).
@@ -35,7 +40,7 @@ Unconfigured unconfigured(const config::Config& config, const host::Sysfs& sysfs
                           const config::Environment& environment, const Caller& caller) {
   Unconfigured found{.rdma_devices = sysfs.list("class/infiniband"), .caller = caller};
   std::copy_if(kSettings.begin(), kSettings.end(), std::back_inserter(found.settings),
-               [&](const char* name) { return environment.contains(name); });
+               [&](const char* name) { return is_set(environment, name); });
   for (const bootstrap::OfferedInterface& interface : bootstrap::offer(addresses, config.rdma).interfaces) {
     if (bootstrap::is_loopback(interface.addresses.front().address)) {
       continue;
@@ -54,7 +59,7 @@ std::string why_nccls_own(const Unconfigured& host) {
     return "no interface has an address that other hosts can reach";
   }
   if (!host.settings.empty()) {
-    return fmt::format("{} is set, which chooses or tunes NCCL's own network", host.settings.front());
+    return fmt::format("{} is set, so a network has been chosen or tuned", host.settings.front());
   }
   if (!host.rdma_devices.empty()) {
     return fmt::format("the host has the RDMA device(s) {}, which NCCL's own network may use",

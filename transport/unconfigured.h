@@ -23,7 +23,8 @@ struct Caller {
 // What decides.
 struct Unconfigured {
   std::vector<std::string> rdma_devices;  // of InfiniBand and RoCE, whether or not they work
-  std::vector<std::string> settings;      // NCCL's variables that choose or tune a network of its own
+  std::vector<std::string>
+      settings;  // NCCL's variables that choose a network, but for tfabric, or tune its own
   // Of the interfaces that the kernel's TCP would use, those for which NCCL's Socket takes several sockets or
   // threads by itself.
   std::vector<std::string> tuned_interfaces;

@@ -79,6 +79,10 @@ TEST_CASE("what decides is read from the host") {
     set.host.environment = {{name, "1"}};
     CHECK_THAT(why_nccls_own(look(set)), StartsWith(name));
   }
+  BrokenHost wanted;
+  wanted.host.addresses = broken.host.addresses;
+  wanted.host.environment = {{"NCCL_NET", "tfabric"}};
+  CHECK(why_nccls_own(look(wanted)).empty());
   const char* const vendor = GENERATE("0x1d0f\n", "0x1ae0\n");
   broken.files.write("/sys/class/net/docker0/device/vendor", vendor);
   CHECK(look(broken).tuned_interfaces.empty());
