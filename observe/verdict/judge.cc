@@ -65,9 +65,9 @@ bool is_unanswered(const WaitFacts& facts) {
                      [](const LaneFacts& lane) { return !lane.unacknowledged || is_troubled(lane); });
 }
 
-// The peer's kernel has acknowledged all, and its process has not: of lanes of the kernel's TCP.
+// The peer's kernel has as much as it keeps for a process that does not read: of lanes of the kernel's TCP.
 bool is_with_its_kernel(const WaitFacts& facts) {
-  return all_lanes(facts, [](const LaneFacts& lane) { return lane.reports_reads && lane.repetitions == 0; });
+  return all_lanes(facts, [](const LaneFacts& lane) { return lane.by_kernel && lane.repetitions == 0; });
 }
 
 // The peer goes on sending, and never acknowledges what it gets.

@@ -20,7 +20,7 @@ namespace tfabric::verdict {
 // One connection of the channel that waits.
 struct LaneFacts {
   std::string rail;
-  bool reports_reads = false;     // what counts as acknowledged has been read by the peer's process
+  bool by_kernel = false;         // the peer's kernel acknowledges, until its buffer is full
   bool no_link = false;           // the rail has lost its link
   Duration no_link_for{};         // if so: since when
   bool no_neighbour = false;      // its next hop does not answer ARP or ND

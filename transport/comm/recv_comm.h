@@ -70,6 +70,7 @@ class RecvComm final : public transport::RecvComm, public CommCore, public sessi
 
   // --- lanes that die (recv_recovery.cc)
   void on_bury(stripe::LaneSerial serial) TF_IN_TURN;
+  void take_rest(lane::Lane& lane) TF_IN_TURN;
   void bury(lane::Lane& lane) TF_IN_TURN;
   void retell() TF_IN_TURN;
 

@@ -9,10 +9,14 @@ namespace tfabric::comm {
 
 using lane::Lane;
 
-void RecvComm::on_lane_failed(Lane& lane, const Loss& loss) {
-  // What it still has is acknowledged, so the sender may believe it delivered.
+// What it still has is acknowledged, so the sender may believe it delivered.
+void RecvComm::take_rest(Lane& lane) {
   while (!failed() && lane.drain()) {
   }
+}
+
+void RecvComm::on_lane_failed(Lane& lane, const Loss& loss) {
+  take_rest(lane);
   if (failed() || ended_) {
     return;
   }
@@ -57,8 +61,12 @@ void RecvComm::on_fenced(Lane& lane, std::uint64_t position) {
 void RecvComm::give_up(Lane& lane, const Error& why) {
   suspicion_.forget(lane);
   lane.keep(why.message.empty() ? "the peer has given it up" : why.message);
+  lane.shut();
+  take_rest(lane);
   lane.abort();
-  bury(lane);
+  if (!failed() && !ended_) {
+    bury(lane);
+  }
 }
 
 // The sender cannot be dialled from here, and nothing of it can arrive while no link is there.

@@ -94,6 +94,7 @@ bool SendComm::open_lane(stripe::RouteId route) {
   hello.rail = over.rail_number;
   hello.serial = {++last_serial_};
   hello.nonce = session::nonce_of_lane(hello_.nonce, hello.serial);
+  hello.port = opened->port_here();
   Lane& lane = adopt(std::move(opened), hello.serial);
   openings_.resize(std::max(openings_.size(), lane.id().value + 1));
   session::LaneOpening::Opener& opener = *this;
@@ -435,6 +436,9 @@ Status SendComm::on_welcome(stripe::LaneId id, const session::Welcome& welcome, 
     return Error{Errc::internal, "the proof does not fit into a send queue that has sent a hello"};
   }
   lane.attach(*this, *this, nullptr);
+  if (welcome.direct) {
+    lane.set_direct();
+  }
   lane.join();
   book_.welcomed(id);
   witness::Contact process = welcome.witness;

@@ -13,7 +13,7 @@ using lane::Lane;
 
 void Suspicion::look_closely(Lane& lane, Instant now) {
   const std::uint32_t timeouts = lane.timeouts_in_row();
-  for (const stripe::LaneId suspect : watch_.on_confirmed(lane.id(), lane.confirmed(), awake_)) {
+  for (const stripe::LaneId suspect : watch_.on_answered(lane.id(), lane.answered(), awake_)) {
     lanes_->at(suspect).retry(now);
   }
   if (timeouts == 0) {

@@ -26,7 +26,7 @@ verdict::PeerView view_of(witness::View view) {
 verdict::LaneFacts facts_of(const lane::Lane& lane, Instant now) TF_IN_TURN {
   const engine::Carrier& carrier = lane.carrier();
   return {.rail = carrier.name(),
-          .reports_reads = !lane.traits().acknowledged_means_arrived,
+          .by_kernel = lane.traits().answers_without_process,
           .no_link = carrier.is_away(),
           .no_link_for = now - carrier.away_since().value_or(now),
           .no_neighbour = lane.lacks_neighbour(),

@@ -27,9 +27,10 @@ struct Destination {
 
 // What the user of a lane can rely on: constants of a carrier's kind.
 struct Traits {
-  // What is acknowledged, the peer's process has. Otherwise its kernel may: both users report what they have
-  // read (lane::RecordType::read), and only that counts.
-  bool acknowledged_means_arrived = true;
+  // A kernel acknowledges, also for a process that stands still: that the process runs, only a record of its
+  // own shows (lane::RecordType::read). If a proxy's kernel may be the one, both users report all that they
+  // have read, and only that counts (engine::Flow::set_direct()).
+  bool answers_without_process = false;
   // The end of a stream is the peer's comm's doing. Otherwise a kernel's or a middlebox's, perhaps, for a
   // process that has died: a comm that closes one of its flows says so before.
   bool end_means_closed = true;

@@ -94,7 +94,15 @@ class Flow {
   // Until the peer has proved who it is, the flow must cost no memory for it. Initially it is trusted.
   virtual void set_trusted(bool /*trusted*/) TF_IN_TURN {}
 
-  // Where acknowledgements do not mean that bytes have arrived (Traits):
+  // The connection's port here, and at its other end, as this end sees it. 0: of no meaning to the peer.
+  [[nodiscard]] virtual std::uint16_t port_here() const TF_IN_TURN { return 0; }
+  [[nodiscard]] virtual std::uint16_t port_there() const TF_IN_TURN { return 0; }
+  // The other end of this connection is the peer's, and no proxy's: what is acknowledged has arrived.
+  virtual void set_direct() TF_IN_TURN {}
+  // The flow is about to be aborted: nothing that comes from now on is acknowledged, and all that was is
+  // readable (ByteStream).
+  virtual void read_out() TF_IN_TURN {}
+  // Where acknowledgements do not mean that bytes have arrived:
   // The peer has read so many bytes of the stream. Returns false if that cannot be.
   virtual bool on_report(std::uint64_t /*position*/) TF_IN_TURN { return false; }
   // A report is owed: FlowHandler::on_report_due() is called at once, or within a moment (hold.h).

@@ -152,6 +152,7 @@ Result<std::size_t> FlowReader::take_control(std::span<const std::byte> bytes) {
     have_ = 0;
     taken_ += header_.length;
     phase_ = Phase::header;
+    asked_ = asked_ || header_.type == RecordType::ask;
     if (Status status = control_->on_control(header_, std::span(body_).first(header_.length)); !status) {
       return status.error();
     }

@@ -49,6 +49,8 @@ class FlowReader {
   // Returns true, once, if a piece has ended whose sender may wait for its confirmation: smaller messages
   // were copied (stripe/copy_pool.h).
   [[nodiscard]] bool take_awaited() { return std::exchange(awaited_, false); }
+  // Returns true, once, if the peer has asked whether this process runs (RecordType::ask).
+  [[nodiscard]] bool take_asked() { return std::exchange(asked_, false); }
   // The stream ends here for good, wherever that is. Returns its final position, for the sender: what of a
   // piece has come beyond its last whole line is to come again, and so is a message that was to be set aside.
   // Nothing may be taken after it.
@@ -82,6 +84,7 @@ class FlowReader {
   stripe::Inbox::Receive* receive_ = nullptr;  // of the piece; null: it is set aside
   std::byte* target_ = nullptr;                // where the piece's bytes go
   bool awaited_ = false;                       // see take_awaited()
+  bool asked_ = false;                         // see take_asked()
   Error error_;                                // in Phase::failed
   alignas(8) std::array<std::byte, kRecordHeaderBytes> header_bytes_;
   alignas(8) std::array<std::byte, kMaxControlBytes> body_;

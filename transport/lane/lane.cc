@@ -52,7 +52,7 @@ bool Lane::ask(std::uint32_t doubt) {
     doubt_ = doubt;
     asked_ = given();
   }
-  return doubt_ == doubt && confirmed() >= asked_;
+  return doubt_ == doubt && answered() >= asked_;
 }
 
 }  // namespace tfabric::lane

@@ -94,6 +94,10 @@ class Lane : public stripe::Lane {
   [[nodiscard]] virtual engine::FlowAccount* account() const TF_IN_TURN = 0;
   // Until the peer has proved who it is, the lane must cost no memory for it. Initially it is trusted.
   virtual void trust(bool /*trusted*/) TF_IN_TURN {}
+  // As engine::Flow has them.
+  [[nodiscard]] virtual std::uint16_t port_here() const TF_IN_TURN { return 0; }
+  [[nodiscard]] virtual std::uint16_t port_there() const TF_IN_TURN { return 0; }
+  virtual void set_direct() TF_IN_TURN {}
   // Something has happened to it: its last packets are kept (engine::FlowAccount).
   [[gnu::cold]] void keep(std::string_view why) const TF_IN_TURN;
 
@@ -109,6 +113,8 @@ class Lane : public stripe::Lane {
   // Asks, once for each number of a doubt, for anything that only the peer's process can answer. Returns true
   // if it has.
   bool ask(std::uint32_t doubt) TF_IN_TURN;
+  // The position up to which the peer's process has shown that it has everything, and not its kernel alone.
+  [[nodiscard]] virtual std::uint64_t answered() const TF_IN_TURN = 0;
   // The position up to which the peer has everything, and the one behind what was given.
   [[nodiscard]] virtual std::uint64_t confirmed() const TF_IN_TURN = 0;
   [[nodiscard]] virtual std::uint64_t given() const TF_IN_TURN = 0;
@@ -118,7 +124,8 @@ class Lane : public stripe::Lane {
   [[nodiscard]] virtual bool is_drained() const TF_IN_TURN = 0;
 
   // --- what comes
-  // Tells the peer what was read of the lane: at once if it waits for that, else in a moment.
+  // Tells the peer what has come, or was read, as far as it needs that: at once if it waits for it, else in a
+  // moment.
   virtual void report() TF_IN_TURN = 0;
   // The peer has read so much. Returns false if that cannot be.
   virtual bool on_report(std::uint64_t position) TF_IN_TURN = 0;
@@ -133,7 +140,8 @@ class Lane : public stripe::Lane {
   [[nodiscard]] virtual bool has_brought_all() const TF_IN_TURN = 0;
   // Returns true in the middle of a record.
   [[nodiscard]] virtual bool is_mid_record() const TF_IN_TURN = 0;
-  // Of a lane that is lost: takes some of what had come and was not taken yet. Returns false if that is all.
+  // Of a lane that is lost, or shut and about to be aborted: takes some of what had come and was not taken
+  // yet, which the peer may know to have arrived. Returns false if that is all.
   virtual bool drain() TF_IN_TURN = 0;
   // Of a lane that is shut, once: it is to bring nothing more, whatever still comes, and to read nothing more
   // of what it was given. Returns its final position, for the sender; nothing if that takes a while, in which

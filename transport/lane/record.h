@@ -34,7 +34,7 @@ enum class RecordType : std::uint8_t {
   buried = 7,    // receiver to sender: it is closed here, too, and this is its final position
   settled = 8,   // sender to receiver: nothing more is to be said about this lane; if it lives, it closes now
   goodbye = 9,   // either way: this end closes its comm, and nothing is outstanding
-  ask = 10,      // either way: nothing but that its arrival be acknowledged (stripe/watch.h)
+  ask = 10,      // either way: nothing but that the process show that it has come (stripe/watch.h)
   read = 11,     // either way: so much of the lane with this serial has been read; lanes of sockets only
   question = 12,  // either way: what do you wait for yourself? (transport/watchdog/inquiry.h)
   answer = 13,    // either way

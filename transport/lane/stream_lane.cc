@@ -19,6 +19,11 @@ void StreamLane::attach(LaneEvents& events, ControlSink& control, stripe::Inbox*
   reader_.attach(control, inbox);
 }
 
+void StreamLane::set_direct() {
+  direct_ = true;
+  flow_->set_direct();
+}
+
 std::string StreamLane::remote() const { return net::to_string(flow_->remote()); }
 std::string StreamLane::label() const { return "connection " + flow_->describe(); }
 
@@ -70,17 +75,23 @@ void StreamLane::mind(const Status& taken) {
 // Not for what carries nothing but such reports, or each would cause another one; but now and then, since
 // they take room, too.
 void StreamLane::report() {
-  const bool awaited = reader_.take_awaited();
+  const bool awaited = reader_.take_awaited(), asked = reader_.take_asked();
+  const std::uint64_t news = reader_.position() - reported_;
+  if (asked && traits().answers_without_process) {
+    send_report();
+    return;
+  }
   if (!reports_reads()) {
     if (awaited) {
-      stream_->acknowledge_at_once();
+      acknowledge();
+    } else if (news > 0 && direct_) {
+      flow_->owe_report();  // a kernel holds its acknowledgement for longer than a comm's end may wait
     }
     return;
   }
   constexpr std::uint64_t kAtMost = 64u << 10;
   // Of a message that is longer, so that the sender knows the lane's rate and has room.
   constexpr std::uint64_t kAtOnce = 256u << 10;
-  const std::uint64_t news = reader_.position() - reported_;
   if (news <= reports_ * kPositionRecordBytes && news < kAtMost) {
     return;
   }
@@ -89,6 +100,11 @@ void StreamLane::report() {
   } else {
     flow_->owe_report();
   }
+}
+
+void StreamLane::acknowledge() {
+  stream_->acknowledge_at_once();
+  reported_ = reader_.position();
 }
 
 void StreamLane::send_report() {
@@ -105,6 +121,7 @@ void StreamLane::send_report() {
 
 bool StreamLane::on_report(std::uint64_t position) {
   ++reports_;
+  answered_ = std::max(answered_, position);
   return flow_->on_report(position);
 }
 
@@ -113,6 +130,7 @@ bool StreamLane::has_brought_all() const {
 }
 
 bool StreamLane::drain() {
+  flow_->read_out();
   const auto bytes = stream_->readable();
   if (bytes.empty()) {
     return false;

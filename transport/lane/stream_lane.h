@@ -27,6 +27,9 @@ class StreamLane final : public Lane, private engine::FlowHandler {
   [[nodiscard]] std::string remote() const override TF_IN_TURN;
   [[nodiscard]] engine::FlowAccount* account() const override TF_IN_TURN { return flow_->account(); }
   void trust(bool trusted) override TF_IN_TURN { flow_->set_trusted(trusted); }
+  [[nodiscard]] std::uint16_t port_here() const override TF_IN_TURN { return flow_->port_here(); }
+  [[nodiscard]] std::uint16_t port_there() const override TF_IN_TURN { return flow_->port_there(); }
+  void set_direct() override TF_IN_TURN;
 
   [[nodiscard]] stripe::LaneRoom look(const stripe::Outgoing& message) const override TF_IN_TURN;
   std::optional<stripe::Span> give(const stripe::Piece& piece) override TF_IN_TURN;
@@ -36,6 +39,9 @@ class StreamLane final : public Lane, private engine::FlowHandler {
   [[nodiscard]] std::uint64_t given() const override TF_IN_TURN { return stream_->stream_written(); }
   [[nodiscard]] bool awaits_peer() const override TF_IN_TURN { return stream_->awaits_peer(); }
   [[nodiscard]] bool is_drained() const override TF_IN_TURN;
+  [[nodiscard]] std::uint64_t answered() const override TF_IN_TURN {
+    return traits().answers_without_process ? answered_ : confirmed();
+  }
 
   void report() override TF_IN_TURN;
   bool on_report(std::uint64_t position) override TF_IN_TURN;
@@ -69,7 +75,7 @@ class StreamLane final : public Lane, private engine::FlowHandler {
   void on_progress(engine::Flow& flow) override TF_IN_TURN;
   void on_failed(engine::Flow& flow, engine::ConnectionError error) override TF_IN_TURN;
   void on_link_away(engine::Flow& flow) override TF_IN_TURN;
-  void on_report_due(engine::Flow& /*flow*/) override TF_IN_TURN { send_report(); }
+  void on_report_due(engine::Flow& /*flow*/) override TF_IN_TURN { direct_ ? acknowledge() : send_report(); }
   void on_moved(engine::Flow& flow) override TF_IN_TURN;
   [[nodiscard]] std::uint64_t shown_id() const override TF_IN_TURN { return events_->shown_id(); }
 
@@ -84,14 +90,17 @@ class StreamLane final : public Lane, private engine::FlowHandler {
   std::optional<std::uint64_t> begin_fence() override TF_IN_TURN { return reader_.bury(); }
   void mind(const Status& taken) TF_IN_TURN;
   void send_report() TF_IN_TURN;
-  [[nodiscard]] bool reports_reads() const { return !traits().acknowledged_means_arrived; }
+  void acknowledge() TF_IN_TURN;
+  [[nodiscard]] bool reports_reads() const { return traits().answers_without_process && !direct_; }
 
   engine::Flow* flow_;
   engine::Carrier* carrier_;
   engine::ByteStream* stream_;
   LaneEvents* events_ = nullptr;  // null until attach()
   FlowReader reader_;
-  bool given_ = false;               // something since the last flush()
+  bool given_ = false;   // something since the last flush()
+  bool direct_ = false;  // engine::Flow::set_direct()
+  std::uint64_t answered_ = 0;
   std::uint64_t reported_ = 0;       // the position that the peer has been given last (RecordType::read)
   std::uint64_t reports_ = 0;        // how many such records have come since
   engine::ConnectionError error_{};  // what it has failed by

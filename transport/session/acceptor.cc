@@ -123,13 +123,14 @@ Status Acceptor::greet(HalfOpen& half_open, std::span<const std::byte> body) {
   if (!place || !is_signed(bytes, place->token)) {
     return Error{Errc::remote, "no listener and no comm has the token which its hello is signed with"};
   }
+  lane::Lane& lane = *half_open.lane();
   Welcome welcome{.status = place->sink == nullptr ? WelcomeStatus::gone : WelcomeStatus::ok,
+                  .direct = hello->port != 0 && hello->port == lane.port_there(),
                   .serial = hello->serial,
                   .witness = witness_};
   if (Status status = fill_secret(welcome.nonce); !status) {
     return status;
   }
-  lane::Lane& lane = *half_open.lane();
   const WelcomeBytes answer = encode(welcome, bytes, place->token);
   if (!lane.say(lane::encode_record(lane::RecordType::welcome, answer))) {
     return Error{Errc::internal, "the welcome does not fit into an empty send queue"};
@@ -141,6 +142,9 @@ Status Acceptor::greet(HalfOpen& half_open, std::span<const std::byte> body) {
   }
   hello->token = place->token;
   hello->witness.token = witness_key(place->token, hello->witness.process, witness_.process);
+  if (welcome.direct) {
+    lane.set_direct();
+  }
   half_open.expect(*hello, proof_of(bytes, answer, place->token));
   return {};
 }

@@ -3,9 +3,9 @@
 //
 //   K: the token. M: SipHash-2-4 with 128 bits of output, under K. `|`: one after the other. Little-endian.
 //
-//   hello    0 version | 1 kind | 2 rail | 4 serial | 8 comm | 16 id | 24 mode | 25 zero | 28 key check
-//            32 nonce | 48 contact | 74 zero | 80 tag1 = M(01 | "C" | the bytes before it)
-//   welcome  0 version | 1 status | 2 mode | 3 zero | 4 serial | 8 nonce | 24 contact | 50 zero
+//   hello    0 version | 1 kind | 2 rail | 4 serial | 8 comm | 16 id | 24 mode | 25 zero | 26 port
+//            28 key check | 32 nonce | 48 contact | 74 zero | 80 tag1 = M(01 | "C" | the bytes before it)
+//   welcome  0 version | 1 status | 2 mode | 3 direct | 4 serial | 8 nonce | 24 contact | 50 zero
 //            56 tag2 = M(02 | "S" | hello | the bytes before it)
 //   proof    0 tag3 = M(03 | "C" | tag1 | tag2)
 //
@@ -33,7 +33,7 @@
 namespace tfabric::session {
 
 // Grows with every change of the handle, the handshake or the records.
-inline constexpr std::uint8_t kProtocolVersion = 7;
+inline constexpr std::uint8_t kProtocolVersion = 8;
 
 using Token = SipHashKey;
 using Tag = SipHashTag;
@@ -56,6 +56,9 @@ struct Hello {
   std::uint16_t rail = 0;     // the connector's number for its rail
   stripe::LaneSerial serial;  // the connector's number for the lane, from 1
   Nonce nonce{};
+  // That the lane's connection begins at, of a kernel's TCP; 0: none. If it arrives from another one, a proxy
+  // is on the way, or what changes addresses only and is taken for one (engine::Flow::set_direct()).
+  std::uint16_t port = 0;
   witness::Contact witness;  // of the connector's process
 };
 
@@ -66,6 +69,7 @@ enum class WelcomeStatus : std::uint8_t {
 
 struct Welcome {
   WelcomeStatus status = WelcomeStatus::ok;
+  bool direct = false;        // the connection arrives from the hello's port
   stripe::LaneSerial serial;  // as in the hello
   Nonce nonce{};
   witness::Contact witness;  // of the listener's process

@@ -34,8 +34,8 @@ int in_ms(Duration duration) {
 void set_limits(int socket, const SocketLimits& limits) {
   constexpr int kRtoMinUs = 45;  // TCP_RTO_MIN_US of linux/tcp.h, since Linux 6.15
   bootstrap::set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  // What is read is reported, and a kernel's acknowledgement goes along with that: one of its own would cost
-  // the reader a packet before it can answer.
+  // A kernel's acknowledgement goes along with what the reader sends: one of its own would cost it a packet
+  // before it can answer.
   bootstrap::set_option(socket, IPPROTO_TCP, TCP_QUICKACK, 0);
   // Longer than a kernel delays its acknowledgements (40 ms); by default a lost tail costs 200 ms, and a dead
   // path is noticed late.
@@ -60,6 +60,9 @@ std::string ends_of(int socket) {
 }
 
 net::IpAddress remote_of(int socket) { return net::from_octets(end_of(socket, ::getpeername).ip); }
+
+std::uint16_t port_of(int socket) { return end_of(socket, ::getsockname).port; }
+std::uint16_t remote_port_of(int socket) { return end_of(socket, ::getpeername).port; }
 
 engine::ConnectionError error_of(int number) {
   switch (number) {

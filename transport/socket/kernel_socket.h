@@ -16,7 +16,7 @@ struct SocketLimits {
   Duration connect_timeout = std::chrono::seconds(10);
   Duration user_timeout = std::chrono::seconds(20);   // RFC 5482
   Duration keepalive_idle = std::chrono::seconds(5);  // zero: off
-  std::uint32_t send_buffer = 8u << 20;  // bytes that a flow takes beyond those that the peer has read
+  std::uint32_t send_buffer = 8u << 20;  // bytes that a flow takes beyond those that have arrived
 };
 
 // Sets the options of a connection that is being made, or was accepted. What a kernel does not know has no
@@ -29,6 +29,10 @@ void set_limits(int socket, const SocketLimits& limits);
 
 // The peer's end; unspecified if it is not known yet.
 [[nodiscard]] net::IpAddress remote_of(int socket);
+
+// Either end's port; 0 if it is not known yet.
+[[nodiscard]] std::uint16_t port_of(int socket);
+[[nodiscard]] std::uint16_t remote_port_of(int socket);
 
 // What the kernel knows of a connection (tcp_info). What it is too old to know is 0.
 struct KernelView {

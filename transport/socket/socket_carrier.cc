@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t kScratchBytes = 64u << 10;  // stays in a CPU's cache
 constexpr int kEvents = 64;
 constexpr int kAcceptsPerTurn = 64;
+constexpr std::size_t kAsksPerTurn = 16;
 // How often flows are looked at for what takes too long, and the interface for its link.
 constexpr Duration kLookInterval = std::chrono::milliseconds(10);
 constexpr Duration kLinkInterval = std::chrono::milliseconds(2);
@@ -88,7 +89,7 @@ Result<SocketCarrier::Listeners> SocketCarrier::listen(const std::vector<net::Ip
 }
 
 SocketCarrier::SocketCarrier(engine::Engine& engine, Options options, Listeners listeners, Descriptor epoll)
-    : StreamCarrier({.acknowledged_means_arrived = false,
+    : StreamCarrier({.answers_without_process = true,
                      .end_means_closed = false,
                      .reset_says_why = false,
                      .refusal_means_gone = true,
@@ -349,6 +350,7 @@ bool SocketCarrier::receive(Instant now) {
     turns_without_events_ = 0;
     any = take_events();
   }
+  ask_flows();
   for (SocketFlow* flow : direct_) {
     flow->readable_ = true;
     want_read(*flow);
@@ -498,6 +500,16 @@ void SocketCarrier::on_time(Instant now) {
 void SocketCarrier::look_at(SocketFlow& flow) {
   if (!std::exchange(flow.in_looked_, true)) {
     looked_.push_back(&flow);
+  }
+}
+
+// Some of them in each turn, by turns.
+void SocketCarrier::ask_flows() {
+  for (std::size_t i = std::min(looked_.size(), kAsksPerTurn); i > 0; --i) {
+    next_asked_ = next_asked_ + 1 < looked_.size() ? next_asked_ + 1 : 0;
+    if (looked_[next_asked_]->phase_ != SocketFlow::Phase::over) {
+      looked_[next_asked_]->ask(now_);
+    }
   }
 }
 

@@ -79,6 +79,8 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   void want_write(SocketFlow& flow);
   // The flow's handler is to be asked for a report in a moment.
   void owes_report(SocketFlow& flow);
+  // The flow does not rest.
+  void look_at(SocketFlow& flow);
   // Something has changed that the flow's handler is to hear of.
   void has_news(SocketFlow& flow);
   // Closes the flow's socket; the object goes at the end of the turn.
@@ -109,8 +111,8 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   void note_arrival(SocketFlow& flow);
   void read_directly(SocketFlow& flow);
   void watch_resting();
-  void look_at(SocketFlow& flow);
   void look_at_flows() TF_IN_TURN;
+  void ask_flows() TF_IN_TURN;
   void pass_news() TF_IN_TURN;
   void ask_for_reports() TF_IN_TURN;
   void watch_link(Instant now) TF_IN_TURN;
@@ -131,6 +133,7 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   std::vector<std::unique_ptr<SocketFlow>> over_;
   std::vector<SocketFlow*> reads_, writes_, news_, news_now_, owing_, direct_;
   std::vector<SocketFlow*> looked_;  // those that do not rest
+  std::size_t next_asked_ = 0;       // of them
   int turns_without_events_ = 0;
   engine::Hold hold_;  // of the reports that are owed
   SmallPaths small_paths_;

@@ -2,7 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/filter.h>
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,6 +29,10 @@ constexpr std::size_t kBytesPerTurn = 1u << 20;
 constexpr std::size_t kDirect = 32u << 10;
 constexpr std::size_t kBeyond = 4096;
 constexpr std::size_t kRangesPerCall = 64;
+// Smaller messages were copied (stripe/copy_pool.h), and their sender goes on: the kernel is asked about them
+// now and then only.
+constexpr std::uint32_t kAwaited = 16u << 10;
+constexpr Duration kUnhurried = std::chrono::microseconds(500);
 // How long a flow that was closed here waits for the peer's end of the stream. To close a socket on which
 // something comes in resets it, and the peer would lose what it has not read.
 constexpr Duration kPatience = std::chrono::seconds(1);
@@ -54,8 +62,7 @@ SocketFlow::SocketFlow(SocketCarrier& carrier, PrivateDescriptor socket, bool co
       writable_(connected),
       since_(carrier.now()),
       progressed_at_(carrier.now()) {
-  ends_ = ends_of(socket_.get());
-  remote_ = remote_of(socket_.get());
+  take_ends();
   bound_ = bootstrap::is_bound_to_interface(socket_.get());
 }
 
@@ -78,6 +85,9 @@ bool SocketFlow::send(const engine::Payload& range) {
   }
   queue_.push(range.data, range.size);
   note_written(range.size);
+  if (range.size > kAwaited) {
+    awaited_ = written_;
+  }
   return true;
 }
 
@@ -110,10 +120,16 @@ void SocketFlow::note_written(std::size_t bytes) {
 }
 
 bool SocketFlow::on_report(std::uint64_t position) {
-  if (position < confirmed_ || position > written_) {
+  if (position > written_ || (position < confirmed_ && !direct_)) {
     return false;
   }
-  const Instant now = owner_->now();
+  if (!direct_) {  // else its kernel has more
+    confirm(position, owner_->now());
+  }
+  return true;
+}
+
+void SocketFlow::confirm(std::uint64_t position, Instant now) {
   if (position > confirmed_) {
     progressed_at_ = now;
     timeouts_ = 0;
@@ -123,7 +139,34 @@ bool SocketFlow::on_report(std::uint64_t position) {
   if (awaited && !awaits_peer()) {
     busy_ += now - busy_since_;
   }
-  return true;
+}
+
+void SocketFlow::set_direct() {
+  direct_ = true;
+  owner_->look_at(*this);
+}
+
+// One short system call, which a connection that was reset still answers as it was then.
+void SocketFlow::ask(Instant now) {
+  if (!direct_ || phase_ != Phase::open || confirmed_ == written_ ||
+      (confirmed_ >= awaited_ && now - asked_at_ < kUnhurried)) {
+    return;
+  }
+  asked_at_ = now;
+  int left = 0;  // that the kernel has, and the peer's has not acknowledged
+  if (::ioctl(socket_.get(), SIOCOUTQ, &left) != 0) {
+    return;
+  }
+  const std::uint64_t arrived = written_ - queue_.bytes() - static_cast<std::uint64_t>(left);
+  if (arrived > confirmed_ && arrived <= written_) {
+    confirm(arrived, now);
+    owner_->has_news(*this);
+  }
+}
+
+void SocketFlow::acknowledge_at_once() {
+  acknowledges_ = true;
+  wake();
 }
 
 void SocketFlow::wake() { owner_->want_write(*this); }
@@ -153,6 +196,10 @@ bool SocketFlow::write(Instant now) {
     } else if (errno != EINTR) {
       fail(errno);
     }
+  }
+  if (std::exchange(acknowledges_, false) && !any) {
+    constexpr int kOnce = 2;  // an even number: later ones are held again (tcp(7), TCP_QUICKACK)
+    bootstrap::set_option(socket_.get(), IPPROTO_TCP, TCP_QUICKACK, kOnce);
   }
   if (phase_ == Phase::closing && queue_.empty()) {
     static_cast<void>(::shutdown(socket_.get(), SHUT_WR));
@@ -250,7 +297,33 @@ void SocketFlow::consume(std::uint32_t n) {
   rest_.erase(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(n));
 }
 
+// What comes from now on is dropped before the kernel acknowledges it.
+void SocketFlow::read_out() {
+  if (phase_ != Phase::open) {
+    return;
+  }
+  sock_filter drop{.code = BPF_RET | BPF_K, .jt = 0, .jf = 0, .k = 0};
+  const sock_fprog program{.len = 1, .filter = &drop};
+  static_cast<void>(::setsockopt(socket_.get(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program));
+  std::array<std::byte, 16u << 10> buffer;
+  for (;;) {
+    const ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (got > 0) {
+      rest_.insert(rest_.end(), buffer.begin(), buffer.begin() + got);
+    } else if (got == 0 || errno != EINTR) {
+      break;
+    }
+  }
+}
+
 // --- life
+
+void SocketFlow::take_ends() {
+  ends_ = ends_of(socket_.get());
+  remote_ = remote_of(socket_.get());
+  port_here_ = port_of(socket_.get());
+  port_there_ = remote_port_of(socket_.get());
+}
 
 void SocketFlow::on_event(std::uint32_t events, Instant now) {
   hung_up_ = hung_up_ || (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
@@ -289,8 +362,7 @@ void SocketFlow::connected(Instant now) {
   }
   phase_ = Phase::open;
   since_ = progressed_at_ = now;
-  ends_ = ends_of(socket_.get());
-  remote_ = remote_of(socket_.get());
+  take_ends();
 }
 
 // The new socket gets the number of the old one, which is closed by that.

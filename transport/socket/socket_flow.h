@@ -1,7 +1,10 @@
 // A flow over one of the kernel's TCP connections.
 //
-// The kernel acknowledges for a process that stands still, and what lies unread is lost with a reset. So
-// bytes count as arrived when the peer reports that it has read them, and until then the comm keeps them.
+// Bytes count as arrived once the peer's kernel has acknowledged them, which ours is asked about. They stay
+// readable there whatever becomes of the connection, until the peer's process closes its socket; and before a
+// comm does that to a flow which it gives up, it reads what lies there (read_out()). Until the flow is known
+// to be direct, the kernel that acknowledges may be a proxy's: then bytes count as arrived when the peer
+// reports that it has read them.
 #pragma once
 
 #include <algorithm>
@@ -37,6 +40,10 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
   void wake() override TF_IN_TURN;
   void close() override TF_IN_TURN;
   void abort(std::string_view reason = {}) override TF_IN_TURN;
+  [[nodiscard]] std::uint16_t port_here() const override TF_IN_TURN { return port_here_; }
+  [[nodiscard]] std::uint16_t port_there() const override TF_IN_TURN { return port_there_; }
+  void set_direct() override TF_IN_TURN;
+  void read_out() override TF_IN_TURN;
   bool on_report(std::uint64_t position) override TF_IN_TURN;
   void owe_report() override TF_IN_TURN;
   bool send_report(std::span<const std::byte> record) override TF_IN_TURN;
@@ -48,6 +55,7 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
   void consume(std::uint32_t n) override TF_IN_TURN;
   [[nodiscard]] bool received_all() const override TF_IN_TURN { return finished_; }
   [[nodiscard]] bool peer_finished() const override TF_IN_TURN { return finished_ && rest_.empty(); }
+  void acknowledge_at_once() override TF_IN_TURN;
   bool send(const engine::Payload& range) override TF_IN_TURN;
   bool send_inline(std::span<const std::byte> bytes) override TF_IN_TURN;
   [[nodiscard]] std::uint64_t stream_written() const override TF_IN_TURN { return written_; }
@@ -76,6 +84,8 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
   // --- for the carrier
   // Reads what has come and hands it to the handler. Returns true if anything has.
   bool read(std::span<std::byte> scratch, Instant now) TF_IN_TURN;
+  // Asks the kernel what the peer's has acknowledged, if anything waits for that. `now`: of this turn.
+  void ask(Instant now) TF_IN_TURN;
   // Writes what the kernel takes. Returns true if it took anything.
   bool write(Instant now);
   // The kernel says so (EPOLLIN, EPOLLOUT, EPOLLRDHUP).
@@ -85,7 +95,7 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
   // Returns true if nothing can take too long before the flow is woken.
   [[nodiscard]] bool may_rest() const {
     return phase_ == Phase::open && writable_ && (lives_ || !bound_) &&
-           std::max(confirmed_, delivered_) == written_;
+           (direct_ ? confirmed_ : std::max(confirmed_, delivered_)) == written_;
   }
   // Returns true if a connection that ends now has never brought what shows that both ways work.
   [[nodiscard]] bool ends_in_silence(Instant now) const;
@@ -95,11 +105,13 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
 
   std::size_t read_once(std::span<std::byte> scratch, Instant now) TF_IN_TURN;
   void deliver(std::span<const std::byte> bytes) TF_IN_TURN;
+  void take_ends();
   void connected(Instant now);
   void fail(int number);
   void note_written(std::size_t bytes) TF_IN_TURN;
+  void confirm(std::uint64_t position, Instant now) TF_IN_TURN;
   // Bytes show that both ways work: of a connection that was dialled any that have come, of one that was
-  // accepted those that the peer has reported, since its first ones come before anything was sent to it.
+  // accepted those that have arrived there, since its first ones come before anything was sent to it.
   [[nodiscard]] bool has_brought() const { return (dialled_.port == 0 ? confirmed_ : received_) > 0; }
   void note_blocked(Instant now);
   void look_closely();
@@ -109,8 +121,12 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
   Phase phase_;
   WriteQueue queue_;
   std::uint64_t written_ = 0, confirmed_ = 0;
-  std::uint64_t owed_ = 0;       // the end of the last bytes that the peer will report
+  std::uint64_t owed_ = 0;       // the end of the last bytes that the peer is to confirm
+  std::uint64_t awaited_ = 0;    // of those that their sender waits for
   std::uint64_t delivered_ = 0;  // so many bytes its kernel was last seen to have
+  Instant asked_at_{};           // when the kernel was asked last what has arrived
+  bool direct_ = false;          // set_direct()
+  std::uint16_t port_here_ = 0, port_there_ = 0;
   std::vector<std::byte> rest_;  // read, and not taken by the handler
   std::string ends_;             // describe()
   net::IpAddress remote_;
@@ -122,7 +138,8 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
   engine::ConnectionError error_ = engine::ConnectionError::none;
   int errno_ = 0;
   bool readable_ = false, writable_ = false, hung_up_ = false;
-  bool finished_ = false;  // the peer's end of the stream has come
+  bool acknowledges_ = false;  // in this turn: acknowledge_at_once()
+  bool finished_ = false;      // the peer's end of the stream has come
   std::uint32_t timeouts_ = 0;
   Instant since_;  // of the phase
   Instant progressed_at_;

@@ -24,6 +24,7 @@ void WriteQueue::push(const std::byte* data, std::uint32_t size) {
     Range& range = add();
     range.data = data;
     range.size = size;
+    bytes_ += size;
   }
 }
 
@@ -32,6 +33,7 @@ void WriteQueue::push_copy(std::span<const std::byte> bytes) {
     Range& range = add();
     range.data = nullptr;
     range.size = static_cast<std::uint32_t>(bytes.size());
+    bytes_ += bytes.size();
     std::copy(bytes.begin(), bytes.end(), range.copy.begin());
   }
 }
@@ -57,6 +59,7 @@ WriteQueue::Batch WriteQueue::fill(std::span<iovec> out, std::size_t most) const
 
 void WriteQueue::written(std::size_t bytes) {
   begun_ += bytes;
+  bytes_ -= bytes;
   while (count_ > 0 && begun_ >= at(0).size) {
     begun_ -= at(0).size;
     first_ = (first_ + 1) & (ring_.size() - 1);
@@ -64,6 +67,9 @@ void WriteQueue::written(std::size_t bytes) {
   }
 }
 
-void WriteQueue::clear() { first_ = count_ = begun_ = 0; }
+void WriteQueue::clear() {
+  first_ = count_ = begun_ = 0;
+  bytes_ = 0;
+}
 
 }  // namespace tfabric::socket

@@ -18,6 +18,8 @@ class WriteQueue {
   static constexpr std::size_t kMostRanges = 1024;
 
   [[nodiscard]] bool empty() const { return count_ == 0; }
+  // That are not written.
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   // How many ranges can be added.
   [[nodiscard]] std::size_t free() const { return kMostRanges - count_; }
   // There must be room. The bytes of a reference stay as they are until they are written.
@@ -48,6 +50,7 @@ class WriteQueue {
   std::vector<Range> ring_;  // its size is a power of two, or zero
   std::size_t first_ = 0, count_ = 0;
   std::size_t begun_ = 0;  // bytes of the first range that are written
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace tfabric::socket

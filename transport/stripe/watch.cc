@@ -36,7 +36,7 @@ void Watch::asked(LaneId suspect, LaneId witness, std::uint64_t position, Durati
   }
 }
 
-std::vector<LaneId> Watch::on_confirmed(LaneId lane, std::uint64_t position, Instant now) {
+std::vector<LaneId> Watch::on_answered(LaneId lane, std::uint64_t position, Instant now) {
   std::vector<LaneId> answered;
   for (Suspect& suspect : suspects_) {
     if (suspect.question && suspect.question->witness == lane && !suspect.question->answered &&

@@ -43,9 +43,10 @@ class Watch {
   // A question about the suspect, the first or the second, has been sent over the witness, at whose position
   // it ends.
   void asked(LaneId suspect, LaneId witness, std::uint64_t position, Duration round_trip);
-  // Everything before `position` of the lane is confirmed. Returns the suspects about whom the first question
-  // is answered by that: each is to be tried at once, since its last try may be older than the peer's return.
-  std::vector<LaneId> on_confirmed(LaneId lane, std::uint64_t position, Instant now);
+  // The peer's process has everything before `position` of the lane. Returns the suspects about whom the
+  // first question is answered by that: each is to be tried at once, since its last try may be older than the
+  // peer's return.
+  std::vector<LaneId> on_answered(LaneId lane, std::uint64_t position, Instant now);
   // The lane has delivered something. Returns true if it was suspected.
   bool acquit(LaneId lane);
 

@@ -167,7 +167,7 @@ std::vector<engine::Traits> all_traits() {
   std::vector<engine::Traits> all;
   for (unsigned bits = 0; bits < 32; ++bits) {
     const auto is_set = [&](unsigned bit) { return (bits >> bit & 1) != 0; };
-    all.push_back({.acknowledged_means_arrived = is_set(0),
+    all.push_back({.answers_without_process = is_set(0),
                    .end_means_closed = is_set(1),
                    .reset_says_why = is_set(2),
                    .refusal_means_gone = is_set(3),
@@ -193,7 +193,7 @@ std::string name_of(const Kind& kind) {
   const engine::Traits& traits = kind.traits;
   std::string name = kind.places ? "placing" : kind.counts_requests ? "requests" : "bytes";
   name += kind.fence == Duration{} ? "" : ", slow fence";
-  name += traits.acknowledged_means_arrived ? "" : ", reports reads";
+  name += traits.answers_without_process ? ", reports reads" : "";
   name += traits.end_means_closed ? "" : ", an end may be anybody's";
   name += traits.reset_says_why ? "" : ", resets say nothing";
   name += traits.refusal_means_gone ? ", refusal means gone" : "";
@@ -303,8 +303,7 @@ TEST_CASE("a receiver learns that its sender has closed, whatever an end or a re
 }
 
 TEST_CASE("kinds mix in one comm: what one lane does not take yet, another does") {
-  const Kind stream{.traits = {.acknowledged_means_arrived = false, .end_means_closed = false},
-                    .delay = 100us};
+  const Kind stream{.traits = {.answers_without_process = true, .end_means_closed = false}, .delay = 100us};
   const Kind pair{.counts_requests = true, .places = true, .delay = 2us, .fence = 3ms};
   Comms comms({pair, stream});
   Message& early = comms.message(1000);

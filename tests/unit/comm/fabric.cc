@@ -174,14 +174,14 @@ void WireLane::acknowledge(const Acknowledgement& acknowledgement) {
   queued_ -= acknowledgement.bytes;
   on_the_way_ -= std::min<std::size_t>(on_the_way_, 1);
   progressed_at_ = g_now;
-  if (traits().acknowledged_means_arrived) {
+  if (!traits().answers_without_process) {
     confirmed_ = acknowledged_;
   }
   news_ = true;
 }
 
 void WireLane::report() {
-  if (traits().acknowledged_means_arrived || unreported_ == 0) {
+  if (!traits().answers_without_process || unreported_ == 0) {
     return;
   }
   if (say(lane::encode_position(lane::RecordType::read, {serial(), taken_}))) {

@@ -58,8 +58,9 @@ class WireLane final : public lane::Lane {
   [[nodiscard]] std::uint64_t given() const override { return given_; }
   [[nodiscard]] bool awaits_peer() const override { return confirmed_ < awaited_; }
   [[nodiscard]] bool is_drained() const override {
-    return !has_waiting() && (!traits().acknowledged_means_arrived || confirmed_ == given_);
+    return !has_waiting() && (traits().answers_without_process || confirmed_ == given_);
   }
+  [[nodiscard]] std::uint64_t answered() const override { return confirmed_; }
   void report() override;
   bool on_report(std::uint64_t position) override;
   [[nodiscard]] bool is_finished() const override { return peer_closed_; }

@@ -63,6 +63,7 @@ class FakeLane final : public lane::Lane {
   [[nodiscard]] std::uint64_t given() const override { return has_given; }
   [[nodiscard]] bool awaits_peer() const override { return confirms < has_given; }
   [[nodiscard]] bool is_drained() const override { return confirms == has_given; }
+  [[nodiscard]] std::uint64_t answered() const override { return confirms; }
   void report() override {}
   bool on_report(std::uint64_t) override { return false; }
   [[nodiscard]] bool is_finished() const override { return false; }

@@ -135,7 +135,7 @@ void UnixFlow::abort(std::string_view /*reason*/) {
 // --- the carrier
 
 UnixCarrier::UnixCarrier(engine::Engine& engine, std::string folder, std::uint16_t port)
-    : StreamCarrier({.acknowledged_means_arrived = false,
+    : StreamCarrier({.answers_without_process = true,
                      .end_means_closed = false,
                      .reset_says_why = false,
                      .refusal_means_gone = true,

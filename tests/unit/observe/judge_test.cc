@@ -108,7 +108,7 @@ TEST_CASE("a peer that has posted no receive") {
   facts.needs_receive = false;  // the bytes are on their way
   REQUIRE(!judge(facts));
   for (LaneFacts& lane : facts.lanes) {
-    lane.reports_reads = lane.unacknowledged = true;
+    lane.by_kernel = lane.unacknowledged = true;
   }
   REQUIRE(judge(facts)->cause == Cause::not_receiving);
   REQUIRE(judge(facts)->text.find("has not taken what was sent to it for 31 s, though its kernel has it") !=

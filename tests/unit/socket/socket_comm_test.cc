@@ -1,6 +1,10 @@
 // Comms whose lanes are the kernel's sockets, and what becomes of them when connections are cut.
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <catch2/catch.hpp>
 #include <deque>
+#include <filesystem>
 #include <random>
 
 #include "tests/unit/socket/relay.h"
@@ -20,8 +24,27 @@ struct Message {
   bool is_sent = false, has_come = false;
 };
 
+// Resets the connections to this port, as seen by the end that dialled them. Returns how many there were.
+int reset_connections_to(std::uint16_t port) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int socket = std::stoi(entry.path().filename());
+    sockaddr_in peer{};
+    socklen_t length = sizeof peer;
+    if (::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &length) == 0 &&
+        peer.sin_family == AF_INET && ntohs(peer.sin_port) == port) {
+      const sockaddr none{.sa_family = AF_UNSPEC, .sa_data = {}};
+      count += ::connect(socket, &none, sizeof none) == 0 ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+enum class Way : std::uint8_t { relayed, direct };
+
 struct Comms {
-  explicit Comms(std::uint32_t lanes = 1, const comm::CommOptions& options = {}, bool witnessed = false)
+  explicit Comms(std::uint32_t lanes = 1, const comm::CommOptions& options = {}, bool witnessed = false,
+                 Way way = Way::relayed)
       : a_witness(witnessed ? open_witness() : nullptr),
         b_witness(witnessed ? open_witness() : nullptr),
         a({}, options),
@@ -46,7 +69,7 @@ struct Comms {
       std::vector<comm::SendRoute> routes(1);
       routes[0] = {.carrier = a.carrier->number(),
                    .remote = kLoopback,
-                   .port = relay.port(),
+                   .port = way == Way::relayed ? relay.port() : b.carrier->port(),
                    .path = path,
                    .wanted = lanes,
                    .joined = {}};
@@ -133,7 +156,7 @@ struct Comms {
 }  // namespace
 
 TEST_CASE("messages of all sizes arrive over the kernel's sockets") {
-  Comms comms(GENERATE(1u, 3u));
+  Comms comms(GENERATE(1u, 3u), {}, /*witnessed=*/false, GENERATE(Way::relayed, Way::direct));
   for (const std::size_t size : {0u, 1u, 127u, 128u, 4096u, 16384u, 16385u, 1000000u, 9000000u}) {
     Message& message = comms.message(size);
     comms.post(message);
@@ -192,6 +215,31 @@ TEST_CASE("messages survive connections that are cut anywhere") {
     }
   }
   CHECK(comms.relay.cuts() > 3);
+}
+
+TEST_CASE("messages survive direct connections that are reset at any time") {
+  const auto seed = GENERATE(range(0u, 6u));
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  Comms comms(1 + seed % 3, {}, /*witnessed=*/false, Way::direct);
+  int cuts = 0;
+  for (int round = 0; round < 30; ++round) {
+    const std::size_t first = comms.messages.size();
+    for (int i = 0; i < 4; ++i) {
+      comms.post(comms.message(random() % (random() % 2 == 0 ? 20'000 : 2'000'000)));
+    }
+    for (auto turns = random() % 30; turns > 0; --turns) {
+      comms.a.turn();
+      if (random() % 2 == 0) {
+        comms.b.turn();
+      }
+    }
+    cuts += reset_connections_to(comms.b.carrier->port());
+    for (std::size_t i = first; i < comms.messages.size(); ++i) {
+      comms.finish(comms.messages[i]);
+    }
+  }
+  CHECK(cuts > 10);
 }
 
 TEST_CASE("lanes that fall silent are replaced by new ones, however long the kernel would wait") {
@@ -255,7 +303,7 @@ TEST_CASE(
 
 TEST_CASE(
     "a process whose kernel only acknowledges has not answered, and one that reports what it reads has") {
-  Comms comms(1, {}, /*witnessed=*/true);
+  Comms comms(1, {}, /*witnessed=*/true, GENERATE(Way::relayed, Way::direct));
   REQUIRE(comms.until([&] { return comms.witnessed(); }));
   const auto ask = [&] {
     const engine::Guard guard(comms.a.engine.lock());

@@ -16,7 +16,7 @@ constexpr LaneId kDead{0}, kSister{1}, kOther{2};
 void ask_again(Watch& watch, LaneId witness, Instant now) {
   CHECK(watch.due_questions(now) == std::vector{kDead});
   watch.asked(kDead, witness, 1000, 0us);
-  watch.on_confirmed(witness, 1000, now);
+  watch.on_answered(witness, 1000, now);
 }
 
 // A watch that has asked about lane 0 over lane 1, up to position 100.
@@ -37,10 +37,10 @@ TEST_CASE("a lane is dead when its witness has answered twice, and it is silent 
   const Duration grace = std::max<Duration>(10ms, 4 * round_trip);
   Watch watch = asked_watch(round_trip);
   CHECK(watch.due_questions(kStart + 1h).empty());
-  CHECK(watch.on_confirmed(kSister, 99, kStart).empty());
+  CHECK(watch.on_answered(kSister, 99, kStart).empty());
   CHECK(watch.due_questions(kStart + 1h).empty());
-  CHECK(watch.on_confirmed(kSister, 100, kStart) == std::vector{kDead});
-  CHECK(watch.on_confirmed(kSister, 200, kStart + 5ms).empty());  // the first answer counts
+  CHECK(watch.on_answered(kSister, 100, kStart) == std::vector{kDead});
+  CHECK(watch.on_answered(kSister, 200, kStart + 5ms).empty());  // the first answer counts
   CHECK(watch.due_questions(kStart + grace - 1ns).empty());
   const Instant again = kStart + grace;
   CHECK(watch.due_questions(again) == std::vector{kDead});
@@ -48,9 +48,9 @@ TEST_CASE("a lane is dead when its witness has answered twice, and it is silent 
   CHECK_FALSE(watch.verdict(again + 1h));
   watch.asked(kDead, kSister, 300, round_trip);
   CHECK(watch.due_questions(again + 1h).empty());
-  CHECK(watch.on_confirmed(kSister, 299, again).empty());
+  CHECK(watch.on_answered(kSister, 299, again).empty());
   CHECK_FALSE(watch.verdict(again + 1h));
-  CHECK(watch.on_confirmed(kSister, 300, again).empty());
+  CHECK(watch.on_answered(kSister, 300, again).empty());
   CHECK_FALSE(watch.due_try(again + 1h));
   CHECK_FALSE(watch.verdict(again + grace / 4 - 1ns));
   const auto verdict = watch.verdict(again + grace / 4);
@@ -63,7 +63,7 @@ TEST_CASE("a lane is dead when its witness has answered twice, and it is silent 
 TEST_CASE("after the answer a suspect is tried four times in all before it is dead") {
   Watch watch = asked_watch();
   CHECK_FALSE(watch.due_try(kStart));
-  CHECK(watch.on_confirmed(kSister, 100, kStart) == std::vector{kDead});  // the first try
+  CHECK(watch.on_answered(kSister, 100, kStart) == std::vector{kDead});  // the first try
   std::vector<Duration> tries;
   for (Duration time = 0us; watch.due_questions(kStart + time).empty(); time += 100us) {
     while (const auto suspect = watch.due_try(kStart + time)) {
@@ -77,17 +77,17 @@ TEST_CASE("after the answer a suspect is tried four times in all before it is de
 
 TEST_CASE("a peer that answers once and is then without a processor loses no lane") {
   Watch watch = asked_watch();
-  watch.on_confirmed(kSister, 100, kStart);
+  watch.on_answered(kSister, 100, kStart);
   watch.asked(kDead, kSister, 200, 0us);
   CHECK_FALSE(watch.verdict(kStart + 1h));
   CHECK(watch.acquit(kDead));
-  watch.on_confirmed(kSister, 200, kStart + 1h);
+  watch.on_answered(kSister, 200, kStart + 1h);
   CHECK_FALSE(watch.verdict(kStart + 2h));
 }
 
 TEST_CASE("a lane that delivers something is acquitted, even after the answer") {
   Watch watch = asked_watch();
-  watch.on_confirmed(kSister, 100, kStart);
+  watch.on_answered(kSister, 100, kStart);
   CHECK_FALSE(watch.acquit(kSister));
   CHECK(watch.suspects(kDead));
   CHECK(watch.acquit(kDead));
@@ -103,15 +103,15 @@ TEST_CASE("no answer is no verdict, and the question is not repeated while its w
   watch.forget(kSister);
   CHECK(watch.on_timeouts(kDead, 6) == Step::ask);
   watch.asked(kDead, kOther, 7, 0us);
-  watch.on_confirmed(kSister, 1000, kStart);
+  watch.on_answered(kSister, 1000, kStart);
   CHECK_FALSE(watch.verdict(kStart + 1h));
-  watch.on_confirmed(kOther, 7, kStart);
+  watch.on_answered(kOther, 7, kStart);
   ask_again(watch, kSister, kStart + 1h);
   watch.forget(kSister);  // all begins anew
   CHECK_FALSE(watch.verdict(kStart + 2h));
   CHECK(watch.on_timeouts(kDead, 7) == Step::ask);
   watch.asked(kDead, kOther, 8, 0us);
-  watch.on_confirmed(kOther, 8, kStart);
+  watch.on_answered(kOther, 8, kStart);
   ask_again(watch, kOther, kStart + 1h);
   CHECK(watch.verdict(kStart + 2h)->witness == kOther);
 }
@@ -121,13 +121,13 @@ TEST_CASE("several lanes are suspected side by side, and one that is gone is for
   CHECK(watch.on_timeouts(kOther, 2) == Step::suspect);
   CHECK(watch.on_timeouts(kOther, 4) == Step::ask);
   watch.asked(kOther, kSister, 120, 0us);
-  watch.on_confirmed(kSister, 119, kStart);
+  watch.on_answered(kSister, 119, kStart);
   watch.forget(kDead);
   CHECK_FALSE(watch.verdict(kStart + 1h));
-  watch.on_confirmed(kSister, 120, kStart);
+  watch.on_answered(kSister, 120, kStart);
   CHECK(watch.due_questions(kStart + 1h) == std::vector{kOther});
   watch.asked(kOther, kSister, 121, 0us);
-  watch.on_confirmed(kSister, 121, kStart + 1h);
+  watch.on_answered(kSister, 121, kStart + 1h);
   CHECK(watch.verdict(kStart + 2h)->dead == kOther);
   CHECK_FALSE(watch.verdict(kStart + 1h));
 }

@@ -33,11 +33,13 @@ Hello true_hello() {
           .rail = 0x0a0b,
           .serial = {0xfedcba98u},
           .nonce = filled<Nonce>(100),
+          .port = 0x1516,
           .witness = {.process = 11, .address = {1, 2}, .port = 12, .token = {}}};
 }
 
 Welcome answer_to(const Hello& hello) {
   return {.status = WelcomeStatus::ok,
+          .direct = true,
           .serial = hello.serial,
           .nonce = filled<Nonce>(200),
           .witness = {.process = 21, .address = {3}, .port = 22, .token = {}}};
@@ -70,6 +72,7 @@ TEST_CASE("hello and welcome read back as they were written, without the token")
   CHECK(decoded->rail == hello.rail);
   CHECK(decoded->serial == hello.serial);
   CHECK(decoded->nonce == hello.nonce);
+  CHECK(decoded->port == hello.port);
   CHECK(decoded->witness == hello.witness);
   CHECK(decoded->id == token_id(hello.token));
   CHECK(decoded->token == Token{});
@@ -77,6 +80,7 @@ TEST_CASE("hello and welcome read back as they were written, without the token")
   const auto welcome = decode_welcome(encode(answer_to(hello), bytes, hello.token), bytes, hello.token);
   REQUIRE(welcome.has_value());
   CHECK(welcome->status == WelcomeStatus::ok);
+  CHECK(welcome->direct);
   CHECK(welcome->serial == hello.serial);
   CHECK(welcome->nonce == filled<Nonce>(200));
   CHECK(welcome->witness == answer_to(hello).witness);
@@ -87,18 +91,20 @@ TEST_CASE("hello and welcome read back as they were written, without the token")
   }
 }
 
-TEST_CASE("the handshake's records have their fields and tags where version 7 has them") {
+TEST_CASE("the handshake's records have their fields and tags where version 8 has them") {
   const Hello hello = true_hello();
   const Token& key = hello.token;
   const HelloBytes first = encode(hello);
   std::array<std::byte, witness::kContactBytes> contact{};
-  CHECK(first[0] == std::byte{7});
+  CHECK(first[0] == std::byte{8});
   CHECK(first[1] == std::byte{1});
   CHECK(is_at(first, 2, std::as_bytes(std::span(&hello.rail, 1))));
   CHECK(is_at(first, 4, std::as_bytes(std::span(&hello.serial.value, 1))));
   CHECK(is_at(first, 8, std::as_bytes(std::span(&hello.comm, 1))));
   CHECK(is_at(first, 16, Bytes(siphash(key, label_and("\0id"sv, {}))).first(8)));
-  CHECK(is_at(first, 24, std::array<std::byte, 8>{}));
+  CHECK(is_at(first, 24, std::array<std::byte, 2>{}));
+  CHECK(is_at(first, 26, std::array{std::byte{0x16}, std::byte{0x15}}));
+  CHECK(is_at(first, 28, std::array<std::byte, 4>{}));
   CHECK(is_at(first, 32, hello.nonce));
   lay_out(WireWriter(contact), hello.witness);
   CHECK(is_at(first, 48, contact));
@@ -108,7 +114,7 @@ TEST_CASE("the handshake's records have their fields and tags where version 7 ha
 
   const Welcome welcome = answer_to(hello);
   const WelcomeBytes second = encode(welcome, first, key);
-  CHECK(is_at(second, 0, std::array{std::byte{7}, std::byte{0}, std::byte{0}, std::byte{0}}));
+  CHECK(is_at(second, 0, std::array{std::byte{8}, std::byte{0}, std::byte{0}, std::byte{1}}));
   CHECK(is_at(second, 4, std::as_bytes(std::span(&hello.serial.value, 1))));
   CHECK(is_at(second, 8, welcome.nonce));
   lay_out(WireWriter(contact), welcome.witness);
@@ -125,8 +131,8 @@ TEST_CASE("a hello of another version, mode or length, of no kind or without a s
     bytes[at] = static_cast<std::byte>(value);
     return decode_hello(bytes);
   };
-  REQUIRE(with(0, 7));
-  CHECK_FALSE(with(0, 6));
+  REQUIRE(with(0, 8));
+  CHECK_FALSE(with(0, 7));
   CHECK_FALSE(with(1, 2));
   CHECK_FALSE(with(24, 1));
   Hello hello = true_hello();
