@@ -120,7 +120,9 @@ Status Client::stream(const RunPlan& plan, const RunLimits& limits, Row& into) {
 Result<LatencySummary> Client::ping_pong(const RunPlan& plan, std::uint64_t& wrong) {
   auto buffers = begin({.kind = Step::Kind::ping_pong, .plan = plan});
   if (!buffers) return buffers.error();
-  const RunLimits limits{.client = true, .time = timed(plan.size) ? Duration(sweep_.time) : Duration::zero()};
+  const RunLimits limits{.client = true,
+                         .time = timed(plan.size) ? Duration(sweep_.time) : Duration::zero(),
+                         .pause = sweep_.pause};
   auto mine = run_ping_pong(lanes_, *buffers, plan, /*server=*/false, watchdog_, limits);
   if (!mine) return mine.error();
   const auto theirs = server_result();

@@ -367,6 +367,11 @@ void add_perf(CLI::App& app, int& exit_code, std::function<Status()> ready) {
       ->type_name("SECONDS")
       ->default_str("1 with --time, else 0");
   perf->add_flag("--bidirectional", arguments->sweep.bidirectional, "send both ways at once");
+  perf->add_option_function<int>(
+          "--pause", [arguments](int us) { arguments->sweep.pause = std::chrono::microseconds(us); },
+          "microseconds of rest between two round trips, in which both sides go on polling")
+      ->type_name("US")
+      ->check(CLI::Range(0, 10'000'000));
   perf->add_option("--mode", arguments->mode, "bandwidth, latency, message rate of small messages, or all")
       ->check(CLI::IsMember({"bw", "lat", "rate", "all"}))
       ->capture_default_str();

@@ -49,8 +49,9 @@ struct SweepOptions {
   std::uint64_t iterations = 0;  // per size and comm; 0: chosen by size
   std::uint64_t warmup = 0;      // 0: chosen by size, unless warmup_given
   bool warmup_given = false;
-  std::chrono::seconds time{0};      // per size and kind of measurement; 0: `iterations` count
-  std::chrono::seconds interval{0};  // between lines that show how a stream goes on; 0: none
+  std::chrono::seconds time{0};        // per size and kind of measurement; 0: `iterations` count
+  std::chrono::seconds interval{0};    // between lines that show how a stream goes on; 0: none
+  std::chrono::microseconds pause{0};  // between two round trips
   std::uint32_t comms = 1;
   bool comms_given = false;  // else there is one for each device at least
   std::uint32_t inflight = 8;

@@ -52,6 +52,7 @@ struct RunLimits {
   bool client = false;
   Duration time{0};      // zero: no limit but the number of messages
   Duration interval{0};  // zero: nothing is shown
+  Duration pause{0};     // between the client's round trips
   std::function<void(const Interval&)> show = [](const Interval&) {};
 };
 

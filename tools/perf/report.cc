@@ -122,10 +122,15 @@ Json json_settings(const LocalOptions& local, const SweepOptions& sweep) {
     if (name.starts_with("TFABRIC_") || name.starts_with("NCCL_")) environment[name] = value;
   }
   const char* const check = sweep.check == Check::all ? "all" : sweep.check == Check::once ? "once" : "none";
-  return {
-      {"min_bytes", sweep.min_bytes},        {"max_bytes", sweep.max_bytes},         {"factor", sweep.factor},
-      {"iterations", sweep.iterations},      {"time_s", sweep.time.count()},         {"check", check},
-      {"timeout_ms", local.timeout.count()}, {"environment", std::move(environment)}};
+  return {{"min_bytes", sweep.min_bytes},
+          {"max_bytes", sweep.max_bytes},
+          {"factor", sweep.factor},
+          {"iterations", sweep.iterations},
+          {"time_s", sweep.time.count()},
+          {"check", check},
+          {"timeout_ms", local.timeout.count()},
+          {"pause_us", sweep.pause.count()},
+          {"environment", std::move(environment)}};
 }
 
 Json json_hosts(const SweepOptions& sweep) {

@@ -93,7 +93,8 @@ class PingPong {
   SendQueue sends_;
   ReceiveQueue receives_;
   Instant begin_ = monotonic_now();
-  Instant attempt_{};  // of the message under way
+  Instant attempt_{};   // of the message under way
+  Instant received_{};  // when the last one was answered
   std::uint64_t attempted_ = 0;
   std::optional<Instant> ended_at_;
   PingPongResult result_;
@@ -105,6 +106,9 @@ std::uint64_t PingPong::may_send() {
   if (server_) {
     if (receives_.ended() && sends_.posted() == answered) sends_.end();
     return sends_.ended() ? total_ : answered;
+  }
+  if (attempted_ == answered && attempted_ > 0 && monotonic_now() - received_ < limits_.pause) {
+    return attempted_;
   }
   const std::uint64_t wanted = std::min(total_, answered + 1);
   if (attempted_ < wanted && !sends_.ended()) {
@@ -125,8 +129,11 @@ Result<bool> PingPong::turn() {
   if (!sent) return sent.error();
   const auto received = receives_.poll(receives_.ended() ? total_ : std::min(total_, before + 2));
   if (!received) return received.error();
-  if (!server_ && receives_.done() > before && before >= plan_.warmup) {
-    result_.round_trip_ns.push_back(static_cast<std::uint64_t>((monotonic_now() - attempt_).count()));
+  if (!server_ && receives_.done() > before) {
+    received_ = monotonic_now();
+    if (before >= plan_.warmup) {
+      result_.round_trip_ns.push_back(static_cast<std::uint64_t>((received_ - attempt_).count()));
+    }
   }
   return *sent || *received;
 }
