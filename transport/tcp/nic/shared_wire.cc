@@ -15,6 +15,10 @@
 namespace tfabric::nic {
 namespace {
 
+// So much of a burst is shown to the peer before more is copied: it works on the one part while this end copies
+// the next.
+constexpr std::size_t kAtOnce = 48u << 10;
+
 // F_SEAL_SEAL, so that the set of seals is final, as the other end sees it.
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 // Each ring is mapped twice in a row (frame_ring.h).
@@ -119,7 +123,7 @@ Result<std::shared_ptr<SharedWire>> SharedWire::join(const Descriptor& memory) {
 }
 
 std::uint16_t SharedWire::put(std::span<rte_mbuf*> packets) {
-  std::size_t count = 0;
+  std::size_t count = 0, unseen = 0;
   for (; count < packets.size(); ++count) {
     const rte_mbuf* const packet = packets[count];
     if (packet->pkt_len > largest_frame(kWireRingBytes) || packet->pkt_len == 0) {
@@ -134,6 +138,11 @@ std::uint16_t SharedWire::put(std::span<rte_mbuf*> packets) {
       to += part->data_len;
     }
     out_.commit();
+    unseen += packet->pkt_len;
+    if (unseen >= kAtOnce) {
+      out_.publish();
+      unseen = 0;
+    }
   }
   if (count > 0) {
     out_.publish();
