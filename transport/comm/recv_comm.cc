@@ -157,13 +157,14 @@ Status RecvComm::post(Request& request) {
   return {};
 }
 
-// Small messages come without a report. For others, it goes with the acknowledgement of what has just
-// arrived, which costs no segment of its own; unless the sender knows of no receive that is open, and so may
-// wait.
+// Small messages come without a report, whatever they are received into; a sender with another one behind
+// them asks. For large ones, it goes with the acknowledgement of what has just arrived, which costs no
+// segment of its own; unless the sender knows of no receive that is open, and so may wait.
 bool RecvComm::report_is_due(bool arrival) const {
   constexpr std::uint32_t kTogether = stripe::kEagerWindow * 3 / 4;
   const std::uint32_t news = inbox_.posted().value - told_.value;
-  return news >= kTogether || (large_ && (arrival || news >= inbox_.outstanding()));
+  const bool large = large_ && inbox_.brings_large();
+  return news >= kTogether || is_wanted() || (large && (arrival || news >= inbox_.outstanding()));
 }
 
 void RecvComm::report_posted(Lane* lane) {
@@ -177,6 +178,7 @@ void RecvComm::report_posted(Lane* lane) {
     told_ = posted;
     told_at_ = context_.engine.last_turn();
     large_ = large_ && posted != inbox_.next_group();
+    wanted_ = is_wanted() ? std::nullopt : wanted_;
   }
 }
 
@@ -192,7 +194,7 @@ void RecvComm::on_progress(Lane& lane) {
   if (requests_.posted() != nullptr) {
     on_submitted();
   }
-  if (large_ && report_is_due(/*arrival=*/true)) {
+  if ((large_ || is_wanted()) && report_is_due(/*arrival=*/true)) {
     report_posted(lane.is_open() && !suspicion_.of(lane) ? &lane : nullptr);
   }
   if (!failed() && !ended_ && lane.is_open() && lane.is_finished()) {
@@ -274,6 +276,7 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
     case lane::RecordType::read:
       return on_read(body);
     case lane::RecordType::ask:
+      wanted_ = header.group.precedes(told_) ? std::nullopt : std::optional(header.group);
       return {};
     case lane::RecordType::question:
     case lane::RecordType::answer:

@@ -61,6 +61,7 @@ class RecvComm final : public transport::RecvComm, public CommCore, public sessi
   // The inbox has room for it.
   Status post(Request& request) TF_IN_TURN;
   [[nodiscard]] bool report_is_due(bool arrival) const;
+  [[nodiscard]] bool is_wanted() const { return wanted_ && wanted_->precedes(inbox_.posted()); }
   // Tells the sender which receives are posted, over this lane or any.
   void report_posted(lane::Lane* lane = nullptr) TF_IN_TURN;
   void repeat_announcements() TF_IN_TURN;
@@ -82,6 +83,7 @@ class RecvComm final : public transport::RecvComm, public CommCore, public sessi
   stripe::GroupId told_;
   Instant told_at_{};
   bool large_ = false;  // a receive that it does not know of may be for a message that waits for that
+  std::optional<stripe::GroupId> wanted_;  // the receive that it has asked about, and does not know of
   // The announcements of groups that are not complete: the sender may not have them. By group.
   std::map<std::uint32_t, std::vector<std::byte>> announcements_;
   std::optional<Error> ended_;                  // nothing more arrives, and this is why

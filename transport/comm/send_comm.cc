@@ -77,6 +77,12 @@ void SendComm::await_confirmations() {
       patience /= 2;
       return;
     }
+    for (const auto& lane : lanes_) {
+      // A kernel may hold its acknowledgement for 40 ms; an answer brings it at once.
+      if (!waited && lane->carries() && lane->traits().answers_without_process) {
+        lane->say(lane::encode_record(lane::RecordType::ask, {}));
+      }
+    }
     context_.engine.turn();
   }
 }
@@ -219,9 +225,25 @@ const char* SendComm::doing() const {
   return any && !answered ? "no answer" : "sending";
 }
 
+// After small messages the peer does not say at once which receives are posted (RecvComm::report_is_due).
+void SendComm::ask_for_receive() {
+  const auto group = outbox_.waits_behind_small();
+  Lane* lane = group && group != asked_for_ ? suspicion_.speaker() : nullptr;
+  if (lane != nullptr && lane->say(lane::encode_record(lane::RecordType::ask, {}, *group))) {
+    asked_for_ = group;
+  }
+}
+
 void SendComm::pump() {
   note_confirmations();
-  if (failed() || !outbox_.pump(book_.outlets())) {
+  if (failed()) {
+    return;
+  }
+  const bool any = outbox_.pump(book_.outlets());
+  if (outbox_.waits_for_receive()) {
+    ask_for_receive();
+  }
+  if (!any) {
     return;
   }
   for (const auto& lane : lanes_) {

@@ -151,6 +151,7 @@ class SendComm final : public transport::SendComm,
 
   // Returns the receive that the next message with this tag goes to; nothing if it is not announced yet.
   std::optional<Target> next_target(int tag);
+  void ask_for_receive() TF_IN_TURN;
   void pump() TF_IN_TURN;
   void poll_paths() TF_IN_TURN;
   void wake_paths() TF_IN_TURN;
@@ -238,6 +239,7 @@ class SendComm final : public transport::SendComm,
   Duration paused_until_{};
   bool silent_ = false;  // none were, for so long that new lanes are tried
   stripe::Outbox outbox_;
+  std::optional<stripe::GroupId> asked_for_;  // the receive that the peer was last asked about
   stripe::Burials burials_;
   // Announcements that have overtaken others, and the number of the next one.
   std::map<std::uint32_t, Announced> early_announced_;

@@ -34,7 +34,7 @@ enum class RecordType : std::uint8_t {
   buried = 7,    // receiver to sender: it is closed here, too, and this is its final position
   settled = 8,   // sender to receiver: nothing more is to be said about this lane; if it lives, it closes now
   goodbye = 9,   // either way: this end closes its comm, and nothing is outstanding
-  ask = 10,      // either way: nothing but that the process show that it has come (stripe/watch.h)
+  ask = 10,      // either way: the process is to show that it runs, or to report this receive
   read = 11,     // either way: so much of the lane with this serial has been read; lanes of sockets only
   question = 12,  // either way: what do you wait for yourself? (transport/watchdog/inquiry.h)
   answer = 13,    // either way
@@ -59,7 +59,7 @@ struct RecordHeader {
   RecordType type = RecordType::piece;
   stripe::ReceiveIndex index;  // piece: which receive of the group
   std::uint32_t tag = 0;       // piece: the message's tag
-  stripe::GroupId group;       // piece, announce, posted: the group of receives
+  stripe::GroupId group;       // piece, announce, posted: the group of receives; ask: one that is waited for
   std::uint32_t length = 0;    // bytes that follow
   std::uint32_t total = 0;     // piece: size of the whole message
   std::uint32_t offset = 0;    // piece: where in the message its bytes belong

@@ -76,22 +76,20 @@ void StreamLane::mind(const Status& taken) {
 // they take room, too.
 void StreamLane::report() {
   const bool awaited = reader_.take_awaited(), asked = reader_.take_asked();
-  const std::uint64_t news = reader_.position() - reported_;
   if (asked && traits().answers_without_process) {
     send_report();
     return;
   }
   if (!reports_reads()) {
     if (awaited) {
-      acknowledge();
-    } else if (news > 0 && direct_) {
-      flow_->owe_report();  // a kernel holds its acknowledgement for longer than a comm's end may wait
+      stream_->acknowledge_at_once();
     }
     return;
   }
   constexpr std::uint64_t kAtMost = 64u << 10;
   // Of a message that is longer, so that the sender knows the lane's rate and has room.
   constexpr std::uint64_t kAtOnce = 256u << 10;
+  const std::uint64_t news = reader_.position() - reported_;
   if (news <= reports_ * kPositionRecordBytes && news < kAtMost) {
     return;
   }
@@ -100,11 +98,6 @@ void StreamLane::report() {
   } else {
     flow_->owe_report();
   }
-}
-
-void StreamLane::acknowledge() {
-  stream_->acknowledge_at_once();
-  reported_ = reader_.position();
 }
 
 void StreamLane::send_report() {

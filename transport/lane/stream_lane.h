@@ -75,7 +75,7 @@ class StreamLane final : public Lane, private engine::FlowHandler {
   void on_progress(engine::Flow& flow) override TF_IN_TURN;
   void on_failed(engine::Flow& flow, engine::ConnectionError error) override TF_IN_TURN;
   void on_link_away(engine::Flow& flow) override TF_IN_TURN;
-  void on_report_due(engine::Flow& /*flow*/) override TF_IN_TURN { direct_ ? acknowledge() : send_report(); }
+  void on_report_due(engine::Flow& /*flow*/) override TF_IN_TURN { send_report(); }
   void on_moved(engine::Flow& flow) override TF_IN_TURN;
   [[nodiscard]] std::uint64_t shown_id() const override TF_IN_TURN { return events_->shown_id(); }
 
@@ -90,7 +90,6 @@ class StreamLane final : public Lane, private engine::FlowHandler {
   std::optional<std::uint64_t> begin_fence() override TF_IN_TURN { return reader_.bury(); }
   void mind(const Status& taken) TF_IN_TURN;
   void send_report() TF_IN_TURN;
-  void acknowledge() TF_IN_TURN;
   [[nodiscard]] bool reports_reads() const { return traits().answers_without_process && !direct_; }
 
   engine::Flow* flow_;

@@ -200,9 +200,11 @@ void Inbox::finish(Group& group) {
   slot(group.receives[0].group) = nullptr;
   free_.push_back(&group);
   --outstanding_;
+  brings_large_ = false;
   for (std::size_t i = 0; i < group.count; ++i) {
     group.completion->sizes[i] = group.receives[i].total;
     traffic_.bytes += group.receives[i].total;
+    brings_large_ = brings_large_ || group.receives[i].total > kMaxEagerBytes;
   }
   traffic_.messages += group.count;
   group.completion->finish(Completion::State::done);

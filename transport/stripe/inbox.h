@@ -88,6 +88,10 @@ class Inbox {
   // Returns true if whole messages wait for their receives.
   [[nodiscard]] bool has_aside() const;
 
+  // Returns true if the last group that was completed had a message which waits for its receive to be known,
+  // or if none was completed yet.
+  [[nodiscard]] bool brings_large() const { return brings_large_; }
+
   // Fails every group that is not complete. Nothing may be placed after it.
   void fail();
   // Returns true if a receive that is not complete would write into [data, data + size).
@@ -125,6 +129,7 @@ class Inbox {
   std::size_t arriving_ = 0;                    // of them
   GroupId next_;
   std::size_t outstanding_ = 0;
+  bool brings_large_ = true;
   Traffic traffic_;
 };
 

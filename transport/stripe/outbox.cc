@@ -75,6 +75,12 @@ bool Outbox::may_deal(const Message& message) const {
          (message.what.size <= options_.eager_bytes && group.value - posted_.value < kEagerWindow);
 }
 
+std::optional<GroupId> Outbox::waits_behind_small() const {
+  const bool small = messages_[(cut_ - 1) % kMaxMessages].what.size <= kMaxEagerBytes;
+  return waits_for_receive() && cut_ != 0 && small ? std::optional(messages_[cut_ % kMaxMessages].what.group)
+                                                   : std::nullopt;
+}
+
 bool Outbox::pump_some(std::span<Outlet> outlets) {
   if (ledgers_.size() < outlets.size()) {
     ledgers_.resize(outlets.size());

@@ -54,6 +54,9 @@ class Outbox {
   [[nodiscard]] bool waits_for_receive() const {
     return cut_ != next_ && gaps_.empty() && !may_deal(messages_[cut_ % kMaxMessages]);
   }
+  // Returns the receive that it waits for so behind a small message: the peer may not know that it is to say
+  // so.
+  [[nodiscard]] std::optional<GroupId> waits_behind_small() const;
   // Finishes the messages that are complete now that everything before `position` of the lane is there.
   void on_confirmed(LaneId lane, std::uint64_t position);
   // The lane is closed at both ends, and `position` is all that the receiver has ever taken of it: what is

@@ -229,6 +229,28 @@ TEST_CASE("messages of all sizes arrive over lanes of every kind, and are NCCL's
   });
 }
 
+TEST_CASE("a large message behind small ones asks for its receive, which nothing has told") {
+  const bool early = GENERATE(false, true);
+  Comms comms({Kind{}, Kind{}});
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 5; ++i) {
+      comms.exchange(64);
+      REQUIRE(comms.finish(1ms));
+    }
+    Message& large = comms.message(100'000);
+    if (early) {
+      comms.post_send(large);
+      comms.fabric.run_for(1ms);
+      comms.post_receive(large);
+    } else {
+      comms.post_receive(large);
+      comms.fabric.run_for(1ms);
+      comms.post_send(large);
+    }
+    REQUIRE(comms.finish(1ms));
+  }
+}
+
 TEST_CASE(
     "a lane that ends at both ends is buried, and the rest goes over the others and the one that comes") {
   for_all_kinds([](const Kind& kind) {
