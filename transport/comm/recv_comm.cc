@@ -167,6 +167,14 @@ bool RecvComm::report_is_due(bool arrival) const {
   return news >= kTogether || is_wanted() || (large && (arrival || news >= inbox_.outstanding()));
 }
 
+// The last of several counts, since what is told of it covers those before. A question about the process
+// alone names the first receive of all.
+void RecvComm::on_ask(stripe::GroupId group) {
+  if (!group.precedes(told_) && (!wanted_ || wanted_->precedes(group))) {
+    wanted_ = group;
+  }
+}
+
 void RecvComm::report_posted(Lane* lane) {
   const stripe::GroupId posted = inbox_.posted();
   if (announces_ || ended_ || !told_.precedes(posted)) {
@@ -178,7 +186,9 @@ void RecvComm::report_posted(Lane* lane) {
     told_ = posted;
     told_at_ = context_.engine.last_turn();
     large_ = large_ && posted != inbox_.next_group();
-    wanted_ = is_wanted() ? std::nullopt : wanted_;
+    if (is_wanted()) {
+      wanted_.reset();
+    }
   }
 }
 
@@ -276,7 +286,7 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
     case lane::RecordType::read:
       return on_read(body);
     case lane::RecordType::ask:
-      wanted_ = header.group.precedes(told_) ? std::nullopt : std::optional(header.group);
+      on_ask(header.group);
       return {};
     case lane::RecordType::question:
     case lane::RecordType::answer:

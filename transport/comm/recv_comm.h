@@ -62,6 +62,7 @@ class RecvComm final : public transport::RecvComm, public CommCore, public sessi
   Status post(Request& request) TF_IN_TURN;
   [[nodiscard]] bool report_is_due(bool arrival) const;
   [[nodiscard]] bool is_wanted() const { return wanted_ && wanted_->precedes(inbox_.posted()); }
+  void on_ask(stripe::GroupId group);
   // Tells the sender which receives are posted, over this lane or any.
   void report_posted(lane::Lane* lane = nullptr) TF_IN_TURN;
   void repeat_announcements() TF_IN_TURN;

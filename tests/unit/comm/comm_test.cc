@@ -241,6 +241,12 @@ TEST_CASE("a large message behind small ones asks for its receive, which nothing
     if (early) {
       comms.post_send(large);
       comms.fabric.run_for(1ms);
+      {
+        const engine::Guard guard(comms.fabric.host(0).engine.lock());
+        // Asks whether the process runs, and about no receive.
+        static_cast<session::ProcessUser&>(*comms.send).ask_lanes(static_cast<std::uint32_t>(round + 1));
+      }
+      comms.fabric.run_for(1ms);
       comms.post_receive(large);
     } else {
       comms.post_receive(large);
