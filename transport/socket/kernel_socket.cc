@@ -55,14 +55,11 @@ void set_limits(int socket, const SocketLimits& limits) {
                                  .user_timeout_ms = user_timeout});
 }
 
-std::string ends_of(int socket) {
-  return text_of(end_of(socket, ::getsockname)) + " - " + text_of(end_of(socket, ::getpeername));
+Ends ends_of(int socket) {
+  return {.here = end_of(socket, ::getsockname), .there = end_of(socket, ::getpeername)};
 }
 
-net::IpAddress remote_of(int socket) { return net::from_octets(end_of(socket, ::getpeername).ip); }
-
-std::uint16_t port_of(int socket) { return end_of(socket, ::getsockname).port; }
-std::uint16_t remote_port_of(int socket) { return end_of(socket, ::getpeername).port; }
+std::string to_string(const Ends& ends) { return text_of(ends.here) + " - " + text_of(ends.there); }
 
 engine::ConnectionError error_of(int number) {
   switch (number) {

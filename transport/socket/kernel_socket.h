@@ -7,6 +7,7 @@
 
 #include "base/address.h"
 #include "base/time.h"
+#include "transport/bootstrap/socket_address.h"
 #include "transport/engine/byte_stream.h"
 #include "transport/socket/small_paths.h"
 
@@ -22,17 +23,15 @@ struct SocketLimits {
 // Sets the options of a connection that is being made, or was accepted. What a kernel does not know has no
 // effect.
 void set_limits(int socket, const SocketLimits& limits);
-// "10.0.0.1:50000 - 10.0.0.2:4000", as far as the ends are known.
-[[nodiscard]] std::string ends_of(int socket);
+// Of a connection; zeros for what is not known yet.
+struct Ends {
+  bootstrap::SocketAddress here, there;
+};
+[[nodiscard]] Ends ends_of(int socket);
+// "10.0.0.1:50000 - 10.0.0.2:4000".
+[[nodiscard]] std::string to_string(const Ends& ends);
 // Of an errno.
 [[nodiscard]] engine::ConnectionError error_of(int number);
-
-// The peer's end; unspecified if it is not known yet.
-[[nodiscard]] net::IpAddress remote_of(int socket);
-
-// Either end's port; 0 if it is not known yet.
-[[nodiscard]] std::uint16_t port_of(int socket);
-[[nodiscard]] std::uint16_t remote_port_of(int socket);
 
 // What the kernel knows of a connection (tcp_info). What it is too old to know is 0.
 struct KernelView {

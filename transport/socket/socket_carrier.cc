@@ -253,11 +253,11 @@ void SocketCarrier::end(SocketFlow& flow) {
   flows_.pop_back();
 }
 
-void SocketCarrier::on_life(const SocketFlow& flow) { bindings_.on_life(flow.remote_); }
+void SocketCarrier::on_life(const SocketFlow& flow) { bindings_.on_life(flow.remote()); }
 
 void SocketCarrier::note_end(const SocketFlow& flow) {
   if (options_.leads && flow.ends_in_silence(now_)) {
-    bindings_.on_silence(flow.dialled_.port == 0 ? flow.remote_ : net::from_octets(flow.dialled_.ip),
+    bindings_.on_silence(flow.dialled_.port == 0 ? flow.remote() : net::from_octets(flow.dialled_.ip),
                          flow.bound_);
   }
 }
@@ -573,7 +573,7 @@ void SocketCarrier::stand_in_for(const host::LocalAddress& sister) {
     return;
   }
   for (const auto& flow : flows_) {
-    const bool here = is_on_this_host(net::octets_of(flow->remote_));
+    const bool here = is_on_this_host(net::octets_of(flow->remote()));
     if (!flow->bound_ && !here && bootstrap::bind_to_interface(flow->socket_.get(), options_.interface)) {
       flow->bound_ = flow->lives_ = true;  // of other sockets this says nothing
     }

@@ -17,6 +17,7 @@
 
 #include "transport/bootstrap/socket.h"
 #include "transport/socket/socket_carrier.h"
+#include "transport/stripe/message.h"
 
 namespace tfabric::socket {
 namespace {
@@ -29,9 +30,8 @@ constexpr std::size_t kBytesPerTurn = 1u << 20;
 constexpr std::size_t kDirect = 32u << 10;
 constexpr std::size_t kBeyond = 4096;
 constexpr std::size_t kRangesPerCall = 64;
-// Smaller messages were copied (stripe/copy_pool.h), and their sender goes on: the kernel is asked about them
-// now and then only.
-constexpr std::uint32_t kAwaited = 16u << 10;
+// How often the kernel is asked about what nothing waits for: smaller messages are copied
+// (stripe/copy_pool.h).
 constexpr Duration kUnhurried = std::chrono::microseconds(500);
 // How long a flow that was closed here waits for the peer's end of the stream. To close a socket on which
 // something comes in resets it, and the peer would lose what it has not read.
@@ -62,11 +62,13 @@ SocketFlow::SocketFlow(SocketCarrier& carrier, PrivateDescriptor socket, bool co
       writable_(connected),
       since_(carrier.now()),
       progressed_at_(carrier.now()) {
-  take_ends();
+  int left = 0;
+  ends_ = ends_of(socket_.get());
+  tells_ = ::ioctl(socket_.get(), SIOCOUTQ, &left) == 0;
   bound_ = bootstrap::is_bound_to_interface(socket_.get());
 }
 
-std::string SocketFlow::describe() const { return ends_; }
+std::string SocketFlow::describe() const { return to_string(ends_); }
 
 std::string SocketFlow::why_unreachable(Instant /*now*/) const {
   return errno_ == 0 ? std::string() : fmt::format("{} (rail {})", std::strerror(errno_), carrier().name());
@@ -85,7 +87,7 @@ bool SocketFlow::send(const engine::Payload& range) {
   }
   queue_.push(range.data, range.size);
   note_written(range.size);
-  if (range.size > kAwaited) {
+  if (range.size > stripe::kMaxEagerBytes) {
     awaited_ = written_;
   }
   return true;
@@ -318,17 +320,6 @@ void SocketFlow::read_out() {
 
 // --- life
 
-void SocketFlow::take_ends() {
-  ends_ = ends_of(socket_.get());
-  remote_ = remote_of(socket_.get());
-  // Where a kernel does not say what has arrived (not Linux, but what stands in for it in a sandbox), the
-  // flow is never direct.
-  int left = 0;
-  const bool answers = ::ioctl(socket_.get(), SIOCOUTQ, &left) == 0;
-  port_here_ = answers ? port_of(socket_.get()) : 0;
-  port_there_ = answers ? remote_port_of(socket_.get()) : 0;
-}
-
 void SocketFlow::on_event(std::uint32_t events, Instant now) {
   hung_up_ = hung_up_ || (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
   if (phase_ == Phase::connecting && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0) {
@@ -366,7 +357,7 @@ void SocketFlow::connected(Instant now) {
   }
   phase_ = Phase::open;
   since_ = progressed_at_ = now;
-  take_ends();
+  ends_ = ends_of(socket_.get());
 }
 
 // The new socket gets the number of the old one, which is closed by that.
@@ -435,7 +426,7 @@ void SocketFlow::look(Instant now) {
     owner_->end(*this);
   } else if (phase_ == Phase::open) {
     note_blocked(now);
-    if (std::max(confirmed_, delivered_) != written_ && now - progressed_at_ >= kQuiet) {
+    if (!has_all_arrived() && now - progressed_at_ >= kQuiet) {
       look_closely();
     }
   }

@@ -36,12 +36,12 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
 
   // --- engine::Flow
   [[nodiscard]] std::string describe() const override TF_IN_TURN;
-  [[nodiscard]] net::IpAddress remote() const override TF_IN_TURN { return remote_; }
+  [[nodiscard]] net::IpAddress remote() const override TF_IN_TURN { return net::from_octets(ends_.there.ip); }
   void wake() override TF_IN_TURN;
   void close() override TF_IN_TURN;
   void abort(std::string_view reason = {}) override TF_IN_TURN;
-  [[nodiscard]] std::uint16_t port_here() const override TF_IN_TURN { return port_here_; }
-  [[nodiscard]] std::uint16_t port_there() const override TF_IN_TURN { return port_there_; }
+  [[nodiscard]] std::uint16_t port_here() const override TF_IN_TURN { return tells_ ? ends_.here.port : 0; }
+  [[nodiscard]] std::uint16_t port_there() const override TF_IN_TURN { return tells_ ? ends_.there.port : 0; }
   void set_direct() override TF_IN_TURN;
   void read_out() override TF_IN_TURN;
   bool on_report(std::uint64_t position) override TF_IN_TURN;
@@ -94,8 +94,11 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
   void look(Instant now) TF_IN_TURN;
   // Returns true if nothing can take too long before the flow is woken.
   [[nodiscard]] bool may_rest() const {
-    return phase_ == Phase::open && writable_ && (lives_ || !bound_) &&
-           (direct_ ? confirmed_ : std::max(confirmed_, delivered_)) == written_;
+    return phase_ == Phase::open && writable_ && (lives_ || !bound_) && has_all_arrived();
+  }
+  // Returns true if nothing that was written is still to arrive, whether it was reported or not.
+  [[nodiscard]] bool has_all_arrived() const {
+    return (direct_ ? confirmed_ : std::max(confirmed_, delivered_)) == written_;
   }
   // Returns true if a connection that ends now has never brought what shows that both ways work.
   [[nodiscard]] bool ends_in_silence(Instant now) const;
@@ -105,7 +108,6 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
 
   std::size_t read_once(std::span<std::byte> scratch, Instant now) TF_IN_TURN;
   void deliver(std::span<const std::byte> bytes) TF_IN_TURN;
-  void take_ends();
   void connected(Instant now);
   void fail(int number);
   void note_written(std::size_t bytes) TF_IN_TURN;
@@ -126,10 +128,11 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
   std::uint64_t delivered_ = 0;  // so many bytes its kernel was last seen to have
   Instant asked_at_{};           // when the kernel was asked last what has arrived
   bool direct_ = false;          // set_direct()
-  std::uint16_t port_here_ = 0, port_there_ = 0;
+  // The kernel says what has arrived. What stands in for Linux in a sandbox may not: such a flow is never
+  // direct.
+  bool tells_ = false;
   std::vector<std::byte> rest_;  // read, and not taken by the handler
-  std::string ends_;             // describe()
-  net::IpAddress remote_;
+  Ends ends_;
   bootstrap::SocketAddress dialled_;  // port 0: the connection was accepted
   bool bound_ = false;                // to the carrier's interface
   bool lives_ = false;                // the carrier knows that it has brought a byte
