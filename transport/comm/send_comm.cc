@@ -58,6 +58,15 @@ SendComm::~SendComm() {
   poke();  // the process may end at any time, and the peer should be told of the end before
 }
 
+// A kernel may hold its acknowledgement for 40 ms; the answer of the process brings it at once.
+void SendComm::ask_kernels() {
+  for (const auto& lane : lanes_) {
+    if (lane->carries() && lane->traits().answers_without_process) {
+      lane->say(lane::encode_record(lane::RecordType::ask, {}));
+    }
+  }
+}
+
 // Messages that are done, and that the peer has not confirmed, are this comm's to send again, until it ends.
 void SendComm::await_confirmations() {
   const Instant begin = monotonic_now();
@@ -77,11 +86,8 @@ void SendComm::await_confirmations() {
       patience /= 2;
       return;
     }
-    for (const auto& lane : lanes_) {
-      // A kernel may hold its acknowledgement for 40 ms; an answer brings it at once.
-      if (!waited && lane->carries() && lane->traits().answers_without_process) {
-        lane->say(lane::encode_record(lane::RecordType::ask, {}));
-      }
+    if (!waited) {
+      ask_kernels();
     }
     context_.engine.turn();
   }
@@ -240,9 +246,7 @@ void SendComm::pump() {
     return;
   }
   const bool any = outbox_.pump(book_.outlets());
-  if (outbox_.waits_for_receive()) {
-    ask_for_receive();
-  }
+  ask_for_receive();
   if (!any) {
     return;
   }

@@ -152,6 +152,7 @@ class SendComm final : public transport::SendComm,
   // Returns the receive that the next message with this tag goes to; nothing if it is not announced yet.
   std::optional<Target> next_target(int tag);
   void ask_for_receive() TF_IN_TURN;
+  void ask_kernels() TF_IN_TURN;
   void pump() TF_IN_TURN;
   void poll_paths() TF_IN_TURN;
   void wake_paths() TF_IN_TURN;

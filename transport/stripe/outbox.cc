@@ -76,9 +76,10 @@ bool Outbox::may_deal(const Message& message) const {
 }
 
 std::optional<GroupId> Outbox::waits_behind_small() const {
-  const bool small = messages_[(cut_ - 1) % kMaxMessages].what.size <= kMaxEagerBytes;
-  return waits_for_receive() && cut_ != 0 && small ? std::optional(messages_[cut_ % kMaxMessages].what.group)
-                                                   : std::nullopt;
+  if (!waits_for_receive() || cut_ == 0 || messages_[(cut_ - 1) % kMaxMessages].what.size > kMaxEagerBytes) {
+    return std::nullopt;
+  }
+  return messages_[cut_ % kMaxMessages].what.group;
 }
 
 bool Outbox::pump_some(std::span<Outlet> outlets) {
