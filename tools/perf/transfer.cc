@@ -107,7 +107,8 @@ std::uint64_t PingPong::may_send() {
     if (receives_.ended() && sends_.posted() == answered) sends_.end();
     return sends_.ended() ? total_ : answered;
   }
-  if (attempted_ == answered && attempted_ > 0 && monotonic_now() - received_ < limits_.pause) {
+  const bool rests = attempted_ == answered && monotonic_now() - received_ < limits_.pause;
+  if (rests && !interrupted()) {
     return attempted_;
   }
   const std::uint64_t wanted = std::min(total_, answered + 1);
