@@ -1,4 +1,5 @@
 """Two namespaces, the hosts of a bench, and the wires between them, whose kernel's TCP has the congestion control that is asked for."""
+import os
 import sys
 
 sys.dont_write_bytecode = True
@@ -56,7 +57,15 @@ class Wires:
             space.close()
 
 
-def rails_of(kind, interfaces, host):
+def environment():
+    """That of this process, without what configures a network."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(("TFABRIC_", "NCCL_", "KERNELNET_"))}
+
+
+def over(kind, interfaces, host):
+    """The variables by which tfabric goes over these interfaces, and over nothing else."""
     if kind == "kernel":
-        return ";".join(f"kernel:{name}" for name in interfaces)
-    return ";".join(f"{kind}:name={name},device={name},addresses=10.8.{name[1:]}.{host}/24" for name in interfaces)
+        rails = ";".join(f"kernel:{name}" for name in interfaces)
+    else:
+        rails = ";".join(f"{kind}:name={name},device={name},addresses=10.8.{name[1:]}.{host}/24" for name in interfaces)
+    return {"TFABRIC_CONFIG": "/dev/null", "TFABRIC_REQUIRED": "true", "TFABRIC_TRANSPORT": "tcp", "TFABRIC_TCP_RAILS": rails}
