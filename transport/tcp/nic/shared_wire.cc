@@ -15,8 +15,8 @@
 namespace tfabric::nic {
 namespace {
 
-// So much of a burst is shown to the peer before more is copied: it works on the one part while this end copies
-// the next.
+// So much of a burst is shown to the peer before more is copied: it works on the one part while this end
+// copies the next.
 constexpr std::size_t kAtOnce = 48u << 10;
 
 // F_SEAL_SEAL, so that the set of seals is final, as the other end sees it.
