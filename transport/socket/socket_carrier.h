@@ -89,7 +89,7 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   // if it is not bound, or bound ones work with that peer.
   bool dial_unbound(SocketFlow& flow);
   // A bound socket has brought a byte.
-  void on_life(const SocketFlow& flow);
+  void on_life(const SocketFlow& flow) TF_IN_TURN;
 
  private:
   using Listeners = std::vector<bootstrap::ListeningSocket>;
@@ -104,7 +104,7 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   [[nodiscard]] bool shall_bind(const net::IpAddress& remote);
   void bind_accepted(const bootstrap::AcceptedSocket& accepted);
   void accept_all(int listening) TF_IN_TURN;
-  void note_end(const SocketFlow& flow);
+  void note_end(const SocketFlow& flow) TF_IN_TURN;
   void look_for_black_hole(const SocketFlow& flow) TF_IN_TURN;
   bool take_events() TF_IN_TURN;
   void want_read(SocketFlow& flow);
@@ -117,7 +117,7 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   void ask_for_reports() TF_IN_TURN;
   void watch_link(Instant now) TF_IN_TURN;
   void watch_sisters() TF_IN_TURN;
-  void stand_in_for(const host::LocalAddress& sister);
+  void stand_in_for(const host::LocalAddress& sister) TF_IN_TURN;
 
   engine::Engine* engine_;
   Options options_;

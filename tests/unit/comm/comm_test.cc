@@ -244,7 +244,8 @@ TEST_CASE("a large message behind small ones asks for its receive, which nothing
       {
         const engine::Guard guard(comms.fabric.host(0).engine.lock());
         // Asks whether the process runs, and about no receive.
-        static_cast<session::ProcessUser&>(*comms.send).ask_lanes(static_cast<std::uint32_t>(round + 1));
+        const auto question = static_cast<std::uint32_t>(round + 1);
+        REQUIRE(static_cast<session::ProcessUser&>(*comms.send).ask_lanes(question).living);
       }
       comms.fabric.run_for(1ms);
       comms.post_receive(large);
