@@ -40,6 +40,7 @@ struct SendRoute {
   bool awake = false;             // the path measures what is sent
   bool spare = false;             // one of its rails has another route of the class: one host has more rails
   bool met = false;               // a lane has been welcomed
+  bool waived = false;            // it was due when lanes were scarce, and the comm had one elsewhere
   flows::FlowJudge judge;
 
   // The pause doubles with each lane that is lost or cannot join, from the first up to the last, and begins
@@ -189,10 +190,13 @@ class SendComm final : public transport::SendComm,
   bool ask_while_waiting(Instant now) TF_IN_TURN;
 
   // --- which routes carry (send_routes.cc)
-  [[nodiscard]] const engine::Carrier* usable_carrier(const SendRoute& route) const TF_IN_TURN;
+  [[nodiscard]] engine::Carrier* usable_carrier(const SendRoute& route) const TF_IN_TURN;
   [[nodiscard]] bool has_way_left() const TF_IN_TURN;
   [[nodiscard]] bool is_trusted(const lane::Lane& lane) const TF_IN_TURN;
   [[nodiscard]] bool is_needed(stripe::RouteId route, Instant now) const TF_IN_TURN;
+  [[nodiscard]] Duration head_start() const { return Duration(context_.options.connect_timeout) / 4; }
+  [[nodiscard]] bool has_one(Instant now) const TF_IN_TURN;
+  bool does_without(SendRoute& route, Instant now) TF_IN_TURN;
   [[nodiscard]] std::optional<session::RouteClass> carrying_class() const TF_IN_TURN;
   [[nodiscard]] bool has_open_lane(stripe::RouteId route) const TF_IN_TURN;
   void note_class() const TF_IN_TURN;

@@ -177,7 +177,7 @@ void SendComm::on_time(Instant now) {
   const bool waiting = ask_while_waiting(now) || outbox_.awaits_confirmation();
   bool whole = true;
   for (std::size_t i = 0; i < routes_.size() && !peer_over_; ++i) {
-    whole = whole && (book_.count({i}) >= routes_[i].wanted || !is_needed({i}, now));
+    whole = whole && (book_.count({i}) >= routes_[i].wanted || !is_needed({i}, now) || routes_[i].waived);
   }
   deal();
   if (const std::optional<Error> over = outage_over(now)) {

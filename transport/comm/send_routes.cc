@@ -39,8 +39,8 @@ void SendRoute::wait_for_turn(Instant now) {
   next_try = now + Duration(random_u64() % static_cast<std::uint64_t>(Duration(kUrgentPause).count()));
 }
 
-const engine::Carrier* SendComm::usable_carrier(const SendRoute& route) const {
-  const engine::Carrier* carrier = context_.engine.find_carrier(route.carrier);
+engine::Carrier* SendComm::usable_carrier(const SendRoute& route) const {
+  engine::Carrier* carrier = context_.engine.find_carrier(route.carrier);
   return carrier != nullptr && !carrier->has_ended(context_.engine.last_turn()) ? carrier : nullptr;
 }
 
@@ -79,8 +79,23 @@ bool SendComm::is_needed(stripe::RouteId number, Instant now) const {
     }
     joining = joining || state_of(*lane) == LaneState::opening;
   }
-  const Duration head_start = Duration(context_.options.connect_timeout) / 4;
-  return welcomed() || !joining || now - opened_at_ >= head_start;
+  return welcomed() || !joining || now - opened_at_ >= head_start();
+}
+
+// Returns true if the comm has a lane that works. One that joins for the first time has as long as
+// is_needed() gives it.
+bool SendComm::has_one(Instant now) const {
+  const bool joins = !welcomed() && now - opened_at_ < head_start();
+  return std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) TF_IN_TURN {
+    return is_trusted(*lane) || (lane->is_open() && joins);
+  });
+}
+
+// Where lanes are scarce, one is enough. A route that is waived stays so while that one works.
+bool SendComm::does_without(SendRoute& route, Instant now) {
+  engine::Carrier* carrier = usable_carrier(route);
+  route.waived = has_one(now) && (route.waived || (carrier != nullptr && carrier->is_scarce()));
+  return route.waived;
 }
 
 // The lowest class of a lane that may get pieces, whether it is trusted or not; nothing if there is none.
@@ -167,7 +182,7 @@ std::optional<stripe::RouteId> SendComm::open_lanes() {
     for (std::size_t i = 0; i < routes_.size() && routes_[i].rank == routes_.front().rank; ++i) {
       const engine::Carrier* carrier = usable_carrier(routes_[i]);
       routes_[i].away = any_link && carrier != nullptr && carrier->is_away();
-      if (round >= routes_[i].wanted || routes_[i].away) {
+      if (round >= routes_[i].wanted || routes_[i].away || does_without(routes_[i], opened_at_)) {
         continue;
       }
       if (!open_lane({i})) {
@@ -199,6 +214,9 @@ bool SendComm::dial(stripe::RouteId number, Instant now) {
   }
   if (route.tried && !route.path->may_dial(route.port, now)) {
     route.wait_for_turn(now);
+    return false;
+  }
+  if (does_without(route, now)) {
     return false;
   }
   if (!open_lane(number)) {

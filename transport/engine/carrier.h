@@ -88,6 +88,10 @@ class Carrier {
   // carrier has no address of the destination's family, or no port is free.
   virtual std::unique_ptr<lane::Lane> open(const Destination& to) TF_IN_TURN = 0;
 
+  // Returns true if the process has so little left of what each lane takes, files above all, that a comm
+  // which has a lane should do without a further one.
+  [[nodiscard]] virtual bool is_scarce() TF_IN_TURN { return false; }
+
   // Returns true if the carrier worked once and has no link now.
   [[nodiscard]] bool is_away() const TF_IN_TURN { return away_since().has_value(); }
   // Since when; nothing while the link is there.

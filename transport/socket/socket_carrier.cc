@@ -1,8 +1,10 @@
 #include "transport/socket/socket_carrier.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <net/if.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -10,8 +12,10 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/log.h"
+#include "host/limits.h"
 #include "host/routes.h"
 #include "transport/bootstrap/addresses.h"
 
@@ -159,6 +163,22 @@ engine::Flow* SocketCarrier::connect(const net::IpAddress& remote, std::uint16_t
             socket ? std::string("cannot watch a further socket by epoll") : socket.error().message);
   }
   return flow;
+}
+
+// Asks for the lowest number that is free, which is what the kernel gives.
+bool SocketCarrier::is_scarce() {
+  const Descriptor next(::fcntl(epoll_.get(), F_DUPFD_CLOEXEC, 0));
+  const std::uint64_t most = host::resource_limit(RLIMIT_NOFILE);
+  if (next.get() >= 0 && static_cast<std::uint64_t>(next.get()) < most / 2) {
+    return false;
+  }
+  if (!std::exchange(told_scarce_, true)) {
+    TF_WARN(
+        "NET/tfabric: rail {}: this process has opened half of the {} files that `ulimit -n` allows: comms "
+        "that have one connection get no further ones over other rails; raise the limit to have them all",
+        name(), most);
+  }
+  return true;
 }
 
 bool SocketCarrier::dial_unbound(SocketFlow& flow) {

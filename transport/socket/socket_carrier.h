@@ -58,6 +58,8 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   }
   engine::Flow* connect(const net::IpAddress& remote, std::uint16_t port, engine::FlowHandler* handler,
                         std::size_t index) override TF_IN_TURN;
+  // Half of the files that the process may open are: the rest is for whoever else opens some.
+  [[nodiscard]] bool is_scarce() override TF_IN_TURN;
   [[nodiscard]] std::optional<Instant> away_since() const override TF_IN_TURN { return watch_.away_since(); }
   [[nodiscard]] bool has_ended(Instant /*now*/) const override TF_IN_TURN { return retired(); }
   [[nodiscard]] std::string why_away(Instant now) const override TF_IN_TURN;
@@ -142,6 +144,7 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   std::vector<host::LocalAddress> own_addresses_;  // of this host
   Instant own_addresses_at_{};                     // when they were read
   Instant warned_{};                               // that no socket could be opened
+  bool told_scarce_ = false;
 };
 
 }  // namespace tfabric::socket

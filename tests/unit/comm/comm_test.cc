@@ -53,9 +53,9 @@ class Comms {
                                         std::uint8_t{1}, std::move(routes));
       REQUIRE_FALSE(send->open_lanes());
     }
+    const std::size_t lanes = cables.front().scarce ? 1 : cables.size();
     REQUIRE(fabric.run_until([&] {
-      return send->welcomed() && send->counters().joined + 1 == cables.size() &&
-             fabric.host(1).pending.has_ready();
+      return send->welcomed() && send->counters().joined + 1 == lanes && fabric.host(1).pending.has_ready();
     }));
     const engine::Guard guard(fabric.host(1).engine.lock());
     receive = fabric.host(1).pending.take();
@@ -307,6 +307,28 @@ TEST_CASE("the last lane that is lost is waited for, and dialled again") {
     comms.fabric.silence(0, 50ms);
     comms.fabric.reset(0);
     REQUIRE(comms.finish(5s));
+    REQUIRE(comms.is_untouched());
+  });
+}
+
+TEST_CASE("where lanes are scarce a comm has one, and another once that one is lost or in doubt") {
+  for_all_kinds([](Kind kind) {
+    kind.scarce = true;
+    Comms comms({kind, kind, kind});
+    comms.exchange(400'000);
+    REQUIRE(comms.finish(1s));
+    comms.fabric.run_for(40s);
+    CHECK(comms.send->counters().joined == 0);
+    comms.exchange(400'000);
+    comms.fabric.run_for(15us);
+    comms.fabric.silence(0, 90s);
+    REQUIRE(comms.finish(3s));
+    CHECK(comms.send->counters().joined > 0);
+    const std::uint64_t joined = comms.send->counters().joined;
+    comms.exchange(400'000);
+    REQUIRE(comms.finish(1s));
+    comms.fabric.run_for(40s);
+    CHECK(comms.send->counters().joined == joined);
     REQUIRE(comms.is_untouched());
   });
 }

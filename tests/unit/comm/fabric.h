@@ -34,6 +34,8 @@ struct Kind {
   Duration fence{};  // how long memory is still moved after the end; zero: not at all
   // A fault of the lane's: its fence says that it is through when it is not.
   bool fences_too_early = false;
+  // Comms that have a lane are to do without more.
+  bool scarce = false;
 };
 
 class Fabric;
@@ -162,6 +164,7 @@ class WireCarrier final : public engine::Carrier, public engine::Polled {
 
   [[nodiscard]] const Kind& kind() const { return kind_; }
   [[nodiscard]] std::size_t host() const { return host_; }
+  [[nodiscard]] bool is_scarce() override { return kind_.scarce; }
   std::optional<Instant> away;
 
  private:

@@ -1,5 +1,8 @@
 #include "transport/socket/socket_carrier.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -94,6 +97,26 @@ TEST_CASE("a port at which nothing listens refuses, and one of another family ca
   CHECK(line.here.error == ConnectionError::refused);
   CHECK(line.a.engine.flows() == 0);
   CHECK(line.a.carrier->connect(*net::parse_ip("fd00::1"), 1, &line.here, 0) == nullptr);
+}
+
+TEST_CASE("lanes are scarce once half of the files that the process may open are") {
+  Line line;
+  const engine::Guard guard(line.a.engine.lock());
+  CHECK_FALSE(line.a.carrier->is_scarce());
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const int next = ::dup(0);
+  REQUIRE(next >= 0);
+  ::close(next);
+  rlimit limit = before;
+  limit.rlim_cur = 2 * static_cast<rlim_t>(next) + 2;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  CHECK_FALSE(line.a.carrier->is_scarce());
+  limit.rlim_cur = 2 * static_cast<rlim_t>(next);
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  CHECK(line.a.carrier->is_scarce());
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK_FALSE(line.a.carrier->is_scarce());
 }
 
 TEST_CASE("a carrier at an address that the host does not have says so") {
