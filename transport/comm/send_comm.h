@@ -241,6 +241,7 @@ class SendComm final : public transport::SendComm,
   // When bytes of messages were last confirmed, or none awaited that; the engine's pauses until then.
   std::uint64_t confirmations_ = 0;
   Instant confirmed_at_{};
+  std::optional<Instant> stopped_at_;  // when the process of the peer was last known to stand still
   Duration paused_until_{};
   bool silent_ = false;  // none were, for so long that new lanes are tried
   stripe::Outbox outbox_;

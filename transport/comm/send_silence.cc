@@ -53,7 +53,11 @@ bool SendComm::note_silence(Instant now) {
   if (silent_ && !in_outage() && lanes_.any_carries()) {
     begin_outage({Errc::remote, {}}, now - silence);  // the lanes say why
   }
-  silent_ = silent_ && session::PeerProcesses::view(*this) != witness::View::stopped;
+  if (session::PeerProcesses::view(*this) == witness::View::stopped) {
+    stopped_at_ = now;
+  }
+  // A process that runs again takes what has waited there before it answers anything.
+  silent_ = silent_ && (!stopped_at_ || now - *stopped_at_ >= kSilence);
   return silent_;
 }
 
