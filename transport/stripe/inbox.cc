@@ -137,6 +137,14 @@ Result<bool> Inbox::post(std::span<const transport::ReceiveBuffer> buffers, Comp
   return true;
 }
 
+std::optional<Arrival> Inbox::arrival_of(GroupId group, std::uint32_t bytes) const {
+  const Group* open = open_.empty() || !group.precedes(next_) ? nullptr : slot(group);
+  if (open == nullptr || open->count != 1 || open->receives[0].group != group) {
+    return std::nullopt;
+  }
+  return Arrival{.group = group, .index = {}, .tag = open->receives[0].tag, .length = bytes, .total = bytes};
+}
+
 Result<Inbox::Receive*> Inbox::claim(const Arrival& piece) {
   assert(std::uint64_t{piece.offset} + piece.length <= piece.total);  // decode() refuses others
   if (!piece.group.precedes(next_)) {
