@@ -66,7 +66,11 @@ int SendQueue::post() {
   ++posts_;
   staged_ = 0;
   ibv_send_wr* bad = nullptr;
-  return qp_.context->ops.post_send(&qp_, chain_->work.data(), &bad);
+  const int returned = qp_.context->ops.post_send(&qp_, chain_->work.data(), &bad);
+  for (const ibv_send_wr* wr = returned == 0 ? nullptr : bad; wr != nullptr; wr = wr->next) {
+    ++refused_;
+  }
+  return returned;
 }
 
 ReceiveQueue::ReceiveQueue(ibv_qp& qp, std::uint32_t queue)

@@ -96,6 +96,8 @@ class SendQueue {
   [[nodiscard]] std::uint32_t room() const { return std::min(kChain - staged_, free()); }
   // Work requests that fit into the queue with as many calls of post() as they need.
   [[nodiscard]] std::uint32_t free() const { return depth_ - (last_ - completed_); }
+  // Returns true if all work that the queue pair has taken is completed.
+  [[nodiscard]] bool drained() const { return last_ - completed_ == staged_ + refused_; }
   // Returns true if signalled work is outstanding, so that a completion will come.
   [[nodiscard]] bool awaited() const { return signalled_ != completed_; }
 
@@ -147,6 +149,7 @@ class SendQueue {
   std::uint32_t depth_;
   std::uint32_t max_inline_;
   std::uint32_t staged_ = 0;
+  std::uint32_t refused_ = 0;    // work requests, which is final
   std::uint32_t last_ = 0;       // newest work request, staged or posted
   std::uint32_t completed_ = 0;  // newest completed work request
   std::uint32_t signalled_ = 0;  // newest signalled work request

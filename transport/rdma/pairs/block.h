@@ -1,0 +1,117 @@
+// What the two ends of a pair, and of a comm over pairs, write into each other's memory, and what immediates
+// say. A pair is a queue pair of each end, connected with each other.
+//
+// Each end writes what it has prepared at the same offset of its own memory. What the peer may write at any
+// time is read once, checked, and then used (Notice::number and Announcement::number come last).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "transport/rdma/lane/connection.h"
+#include "transport/stripe/message.h"
+#include "transport/transport.h"
+
+namespace tfabric::rdma::pairs {
+
+// Immediates that may be under way on a pair, or taken by the other end without its having said so: from the
+// comm's sender, and from its receiver, which sends nothing but records.
+inline constexpr std::uint32_t kWindow = 256, kBackWindow = 32;
+// A record on a pair, its header included. Longer ones go over other lanes.
+inline constexpr std::size_t kMaxRecordBytes = 40;
+
+// A piece of a message, where its immediate cannot say it all.
+struct Descriptor {
+  std::uint32_t group = 0, offset = 0, length = 0, total = 0, tag = 0;
+  std::uint8_t index = 0;
+  std::array<std::uint8_t, 3> reserved{};
+};
+static_assert(sizeof(Descriptor) == 24 && std::is_trivially_copyable_v<Descriptor>);
+
+// Lies before its immediate on the same pair, so that it is there when that has come.
+struct alignas(64) Notice {
+  Descriptor piece;
+  std::array<std::byte, kMaxRecordBytes - sizeof(Descriptor)> more{};  // of a record, which begins at `piece`
+  std::uint32_t length = 0;                                            // of the record
+  std::array<std::uint32_t, 4> reserved{};
+  std::uint32_t number = 0;  // the position behind it, its low 32 bits
+};
+static_assert(sizeof(Notice) == 64 && std::is_trivially_copyable_v<Notice>);
+
+// On pages of its own, so that no other data shares registered pages, which a fork or a free might affect.
+struct alignas(4096) PairMemory {
+  std::array<Notice, kWindow> forth{};
+  std::array<Notice, kBackWindow> back{};
+  // How many immediates the end has taken in all, which its peer may give again.
+  alignas(64) std::uint64_t taken_forth = 0;  // by the comm's receiver
+  alignas(64) std::uint64_t taken_back = 0;
+};
+
+// A posted receive, as the sender of the comm has it. `number` counts the receives of the comm from 1 on, and
+// lies in slot number % kReceives; those of one group follow each other.
+struct alignas(64) Announcement {
+  std::uint64_t address = 0;
+  std::uint32_t size = 0, tag = 0;
+  std::array<std::uint32_t, kMaxRails> keys{};  // by the receiver's rail
+  std::uint32_t group = 0;
+  std::uint8_t index = 0, count = 0;  // its place in its group, and how many that has
+  std::array<std::uint8_t, 22> reserved{};
+  std::uint32_t number = 0;
+};
+static_assert(sizeof(Announcement) == 64 && std::is_trivially_copyable_v<Announcement>);
+
+// So many receives are announced and not complete at once.
+inline constexpr std::size_t kReceives = transport::kMaxRequests;
+
+struct alignas(4096) AnnouncementBlock {
+  std::array<Announcement, kReceives> slots{};
+};
+
+enum class Kind : std::uint8_t {
+  whole = 0,   // a whole message, alone in its group: its size is the write's
+  piece = 1,   // a piece, or a message that is too large for its receive: the notice says more
+  record = 2,  // a control record (lane/record.h), in the notice
+};
+
+// kind 2 bits | the group's low 16 bits | slot of the notice 8 bits, low ones first.
+struct Immediate {
+  Kind kind = Kind::whole;
+  std::uint16_t group = 0;
+  std::uint8_t slot = 0;
+};
+[[nodiscard]] constexpr std::uint32_t encode(const Immediate& immediate) {
+  return static_cast<std::uint32_t>(immediate.kind) | std::uint32_t{immediate.group} << 2 |
+         std::uint32_t{immediate.slot} << 18;
+}
+[[nodiscard]] constexpr Immediate decode(std::uint32_t bits) {
+  return {.kind = static_cast<Kind>(bits & 3),
+          .group = static_cast<std::uint16_t>(bits >> 2),
+          .slot = static_cast<std::uint8_t>(bits >> 18)};
+}
+// The group with these low bits that is nearest to `next`.
+[[nodiscard]] constexpr stripe::GroupId group_near(stripe::GroupId next, std::uint16_t low) {
+  const auto ahead = static_cast<std::int16_t>(static_cast<std::uint16_t>(low - next.value));
+  return {next.value + static_cast<std::uint32_t>(static_cast<std::int32_t>(ahead))};
+}
+
+// What one end of a pair tells the other, so that they can be connected.
+struct PairEnd {
+  QueuePairEnd queue_pair;
+  RailEnd port;
+  std::uint64_t memory = 0;  // its PairMemory
+  std::uint32_t key = 0;
+  // The comm's AnnouncementBlock, of the sender's end: all its pairs name the same.
+  std::uint64_t announcements = 0;
+  std::uint32_t announcements_key = 0;
+};
+
+// Reads a field that the peer may overwrite at any time.
+template <class T>
+[[nodiscard]] T read_once(T& field) {
+  return std::atomic_ref(field).load(std::memory_order_acquire);
+}
+
+}  // namespace tfabric::rdma::pairs

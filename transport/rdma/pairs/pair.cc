@@ -1,0 +1,241 @@
+#include "transport/rdma/pairs/pair.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <utility>
+
+#include "base/random.h"
+#include "transport/rdma/lane/queue_pair.h"
+
+namespace tfabric::rdma::pairs {
+namespace {
+
+constexpr std::uint32_t kPsnMask = (1u << 24) - 1;
+
+}  // namespace
+
+Pair::Pair(const Options& options) : options_(options) {}
+
+// --- its beginning
+
+void Pair::make() {
+  state_ = State::making;
+  busy_ = true;
+  options_.control->run([this] { return make_now(); },
+                        [this](int failed) TF_IN_TURN {
+                          busy_ = false;
+                          if (state_ == State::closing) {
+                            go_on_closing();
+                          } else if (failed != 0) {
+                            fail(std::exchange(fault_, {}));
+                          } else {
+                            state_ = State::made;
+                            if (user_ != nullptr) {
+                              user_->on_made();
+                            }
+                          }
+                        });
+}
+
+// Never with relaxed ordering: a notice must be there before its immediate.
+MemoryRegion Pair::register_memory(void* memory, std::size_t size, bool remote) const {
+  const Rail& rail = *options_.rail;
+  const int access = remote ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0;
+  return {rail.verbs->reg_mr(rail.pd, memory, size, access), {rail.verbs}};
+}
+
+int Pair::make_now() {
+  const Rail& rail = *options_.rail;
+  registration_ = register_memory(memory_.get(), sizeof(PairMemory), /*remote=*/true);
+  if (registration_) {
+    announcements_ =
+        register_memory(options_.announcements, sizeof(AnnouncementBlock), /*remote=*/options_.sends);
+  }
+  if (!announcements_) {
+    fault_ = fmt::format("{}: {} bytes cannot be registered: {} (`ulimit -l`?)", rail.name,
+                         sizeof(PairMemory) + sizeof(AnnouncementBlock), verbs_fault(-1));
+    return -1;
+  }
+  ibv_qp_cap cap{};
+  cap.max_send_wr = sends_of(options_.sends);
+  cap.max_recv_wr = receives_of(options_.sends);
+  cap.max_send_sge = cap.max_recv_sge = 1;
+  cap.max_inline_data = sizeof(Notice);
+  ibv_qp_cap made = cap;
+  Result<QueuePair> queue_pair = create_queue_pair(*rail.verbs, *rail.pd, *options_.cq, made);
+  if (!queue_pair) {
+    fault_ = fmt::format("{}: {}", rail.name, queue_pair.error().message);
+    return -1;
+  }
+  queue_pair_ = std::move(*queue_pair);
+  if (const int returned = to_init(rail, *queue_pair_, *options_.connection); returned != 0) {
+    fault_ = fmt::format("{}: a queue pair cannot be initialized: {}", rail.name, verbs_fault(returned));
+    return -1;
+  }
+  // Providers grant more than was asked for, for which the completion queue has no room.
+  cap.max_inline_data = std::min(made.max_inline_data, cap.max_inline_data);
+  send_.emplace(*queue_pair_, options_.id, cap);
+  here_ = {.queue_pair = {.number = queue_pair_->qp_num,
+                          .psn = static_cast<std::uint32_t>(random_u64()) & kPsnMask},
+           .port = {.gid = rail.gid, .lid = rail.lid, .grh_required = rail.grh_required, .mtu = rail.mtu},
+           .memory = reinterpret_cast<std::uint64_t>(memory_.get()),
+           .key = registration_->rkey,
+           .announcements = reinterpret_cast<std::uint64_t>(options_.announcements),
+           .announcements_key = announcements_->rkey};
+  return 0;
+}
+
+void Pair::connect(const PairEnd& there) {
+  assert(state_ == State::made);
+  state_ = State::connecting;
+  there_ = there;
+  busy_ = true;
+  options_.control->run([this] { return connect_now(); },
+                        [this](int failed) TF_IN_TURN {
+                          busy_ = false;
+                          if (state_ == State::closing) {
+                            go_on_closing();
+                          } else if (failed != 0) {
+                            fail(std::exchange(fault_, {}));
+                          } else {
+                            state_ = State::ready;
+                            if (user_ != nullptr) {
+                              user_->on_ready();
+                            }
+                          }
+                        });
+}
+
+// The receives are there before the peer may write.
+int Pair::connect_now() {
+  const Rail& rail = *options_.rail;
+  int returned = post_receives(receives_of(options_.sends));
+  returned = returned != 0 ? returned
+                           : to_ready_to_receive(rail, *queue_pair_, *options_.connection, there_.queue_pair,
+                                                 there_.port);
+  returned = returned != 0 ? returned
+                           : to_ready_to_send(rail, *queue_pair_, *options_.connection, here_.queue_pair.psn);
+  if (returned != 0) {
+    fault_ = fmt::format("{}: queue pair {:#x} cannot be connected: {}", rail.name, here_.queue_pair.number,
+                         verbs_fault(returned));
+  }
+  return returned;
+}
+
+int Pair::post_receives(std::uint32_t count) {
+  std::array<ibv_recv_wr, kReceiveBatch> chain{};
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    chain[i] = {.wr_id = pack({.receive = true, .queue = options_.id, .number = 0}),
+                .next = i + 1 < chain.size() ? &chain[i + 1] : nullptr,
+                .sg_list = nullptr,
+                .num_sge = 0};
+  }
+  for (std::uint32_t posted = 0; posted < count; posted += kReceiveBatch) {
+    ibv_recv_wr* bad = nullptr;
+    if (const int returned = queue_pair_->context->ops.post_recv(queue_pair_.get(), chain.data(), &bad);
+        returned != 0) {
+      return returned;
+    }
+    receives_out_ += kReceiveBatch;
+  }
+  return 0;
+}
+
+// --- its end
+
+void Pair::fail(std::string why) {
+  close();
+  if (user_ != nullptr) {
+    user_->on_failed(std::move(why));
+  }
+}
+
+void Pair::close() {
+  if (state_ == State::closing || state_ == State::fenced) {
+    return;
+  }
+  state_ = State::closing;
+  go_on_closing();
+}
+
+void Pair::on_device_lost() {
+  device_lost_ = true;
+  if (state_ == State::closing) {
+    go_on_closing();
+  } else if (state_ != State::fenced) {
+    fail("its device has failed");
+  }
+}
+
+bool Pair::has_come_back() const {
+  return device_lost_ || (receives_out_ == 0 && (!send_ || (last_posted_ && send_->drained())));
+}
+
+void Pair::go_on_closing() {
+  if (state_ != State::closing || busy_ || destroying_) {
+    return;
+  }
+  if (!queue_pair_) {
+    destroy();
+    return;
+  }
+  if (!in_error_) {
+    busy_ = true;
+    options_.control->run([this] { return to_error(*options_.rail->verbs, *queue_pair_); },
+                          [this](int failed) TF_IN_TURN {
+                            busy_ = false;
+                            in_error_ = true;
+                            device_lost_ = device_lost_ || failed != 0;
+                            go_on_closing();
+                          });
+    return;
+  }
+  post_last();
+  if (has_come_back()) {
+    destroy();
+  }
+}
+
+// Work that was done without a signal gives no completion, so that their number does not tell when all is
+// done. What is posted to a queue pair in the error state comes back flushed, behind all before it.
+void Pair::post_last() {
+  if (send_ && !last_posted_ && !device_lost_ && send_->room() > 0) {
+    last_posted_ = true;
+    send_->stage({.remote = there_.memory, .rkey = there_.key});
+    send_->signal();
+    static_cast<void>(send_->post());  // what is refused is not waited for
+  }
+}
+
+// A queue pair that cannot be destroyed keeps the lane that it carried from being settled: the comm's bound
+// ends that, and the log names the adapter.
+void Pair::destroy() {
+  destroying_ = true;
+  options_.control->run(
+      [this] {
+        const Verbs& verbs = *options_.rail->verbs;
+        const int returned = queue_pair_ ? verbs.destroy_qp(queue_pair_.get()) : 0;
+        if (returned != 0) {
+          log_verbs_fault("a queue pair cannot be destroyed", returned);
+          return returned;
+        }
+        static_cast<void>(queue_pair_.release());
+        registration_.reset();
+        announcements_.reset();
+        return 0;
+      },
+      [this](int failed) TF_IN_TURN {
+        if (failed == 0) {
+          state_ = State::fenced;
+          if (user_ != nullptr) {
+            user_->on_fenced();
+          }
+        }
+      });
+}
+
+}  // namespace tfabric::rdma::pairs

@@ -1,0 +1,171 @@
+// One end of a pair: its queue pair, what is under way on it, and its way from the first verb to the last.
+//
+//   made --connect()--> ready --close(), or a failure--> closing --> fenced
+//
+// A queue pair that is closed goes to the error state; then all receives that were posted come back, either
+// with an immediate that had come or flushed, and all work that was posted does. Only then is it destroyed:
+// before that, the adapter may still write what is on its way, and read what it was to send. A device that is
+// dead gives nothing back, and is not waited for. The object lives until its fence is through, whoever has
+// used it: it belongs to its carrier (port_carrier.h).
+//
+// Positions count immediates. Used with the engine held; the verbs that may block run by Control.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/time.h"
+#include "transport/engine/turn.h"
+#include "transport/rdma/lane/work_queues.h"
+#include "transport/rdma/pairs/block.h"
+#include "transport/rdma/pairs/control.h"
+#include "transport/rdma/verbs/owners.h"
+
+namespace tfabric::rdma::pairs {
+
+// Who uses a pair. It is told at most once that it has failed, and that its fence is through.
+class PairUser {
+ public:
+  virtual void on_made() TF_IN_TURN = 0;   // Pair::here() is known
+  virtual void on_ready() TF_IN_TURN = 0;  // work may be posted
+  // An immediate has come; also while the pair is being closed.
+  virtual void on_immediate(std::uint32_t immediate, std::uint32_t bytes) TF_IN_TURN = 0;
+  virtual void on_news() TF_IN_TURN = 0;  // something is confirmed, or there is room
+  virtual void on_failed(std::string why) TF_IN_TURN = 0;
+  virtual void on_fenced() TF_IN_TURN = 0;
+
+ protected:
+  ~PairUser() = default;
+};
+
+class Pair {
+ public:
+  struct Options {
+    const Rail* rail = nullptr;
+    const ConnectionOptions* connection = nullptr;
+    Control* control = nullptr;
+    ibv_cq* cq = nullptr;
+    std::uint32_t id = 0;  // in each wr_id: its place at the carrier, and its generation
+    bool sends = false;    // it is the end of the comm's sender
+    // Of the comm: announcements are written into the sender's, out of the receiver's.
+    AnnouncementBlock* announcements = nullptr;
+  };
+  // Work requests that the queue pair holds, and so completions at once: of sends and of receives.
+  [[nodiscard]] static std::uint32_t sends_of(bool sender) { return sender ? 1024 : 320; }
+  [[nodiscard]] static std::uint32_t receives_of(bool sender) {
+    return (sender ? kBackWindow : kWindow) + kReceiveBatch;
+  }
+
+  explicit Pair(const Options& options);
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+
+  [[nodiscard]] std::uint32_t id() const { return options_.id; }
+  void set_user(PairUser* user) { user_ = user; }
+  [[nodiscard]] PairUser* user() const { return user_; }
+
+  // Makes the queue pair: PairUser::on_made(), or on_failed(), follows. Call it once.
+  void make() TF_IN_TURN;
+  [[nodiscard]] const PairEnd& here() const { return here_; }
+  [[nodiscard]] const PairEnd& there() const { return there_; }
+  // PairUser::on_ready() follows.
+  void connect(const PairEnd& there) TF_IN_TURN;
+  [[nodiscard]] bool is_ready() const { return state_ == State::ready; }
+
+  // --- what is sent; it is ready
+  // How many immediates may be given now, and how many work requests.
+  [[nodiscard]] std::uint32_t window() const;
+  [[nodiscard]] std::uint32_t room() const { return send_->free(); }
+  void stage(const Work& work) TF_IN_TURN;
+  // The same, with an immediate, which is the end of what was given. Returns the position behind it.
+  std::uint64_t stage_end(Work work, const Immediate& immediate) TF_IN_TURN;
+  // The notice for the next immediate, in our own memory; its slot, and where it lies from the beginning.
+  [[nodiscard]] Notice& next_notice();
+  [[nodiscard]] std::uint8_t next_slot() const;
+  void stage_notice() TF_IN_TURN;
+  // An announcement in this slot, of the receiver's end.
+  void stage_announcement(std::size_t slot) TF_IN_TURN;
+  // Posts what was staged; the last of it is signalled if someone waits for it.
+  void post() TF_IN_TURN;
+  // An empty write, whose completion shows that the other end's adapter answers.
+  void probe() TF_IN_TURN;
+
+  // --- positions
+  [[nodiscard]] std::uint64_t given() const { return given_; }
+  [[nodiscard]] std::uint64_t confirmed() const { return confirmed_; }
+  [[nodiscard]] std::uint64_t taken() const { return taken_; }  // of what has come
+  // What the peer's process has said to have taken. It can be no more than was given.
+  [[nodiscard]] std::uint64_t credited() const;
+  // Says so of this end, if there is something to be said and room.
+  void give_credit() TF_IN_TURN;
+  [[nodiscard]] bool owes_credit() const { return taken_ != credit_given_; }
+  // The notice that has come with an immediate: a copy of it. Nothing if it is not the one of this position.
+  [[nodiscard]] std::optional<Notice> notice(std::uint8_t slot) const;
+
+  // --- how it is
+  [[nodiscard]] bool is_awaited() const { return send_ && send_->awaited(); }
+  // The process did not run for so long.
+  void forgive(Duration pause) { progressed_at_ += pause; }
+  // When something was last completed, or began to be waited for.
+  [[nodiscard]] Instant progressed_at() const { return progressed_at_; }
+  void on_completion(const ibv_wc& completion, Instant now) TF_IN_TURN;
+
+  // --- its end
+  void close() TF_IN_TURN;
+  [[nodiscard]] bool is_closing() const { return state_ == State::closing; }
+  [[nodiscard]] bool is_fenced() const { return state_ == State::fenced; }
+  // Its device is dead.
+  void on_device_lost() TF_IN_TURN;
+  // Destroys it once all has come back. Call it after each time that completions were taken.
+  void go_on_closing() TF_IN_TURN;
+
+ private:
+  enum class State : std::uint8_t { new_, making, made, connecting, ready, closing, fenced };
+
+  [[nodiscard]] std::uint32_t limit() const { return options_.sends ? kWindow : kBackWindow; }
+  [[nodiscard]] std::uint64_t& own_credit();
+  [[nodiscard]] std::uint64_t own_credit_offset() const;
+  [[nodiscard]] MemoryRegion register_memory(void* memory, std::size_t size, bool remote) const;
+  [[nodiscard]] bool has_come_back() const;
+  [[nodiscard]] int make_now();
+  [[nodiscard]] int connect_now();
+  int post_receives(std::uint32_t count);
+  void take_receive(const ibv_wc& completion) TF_IN_TURN;
+  void take_send(const ibv_wc& completion) TF_IN_TURN;
+  void fail(std::string why) TF_IN_TURN;
+  void post_last() TF_IN_TURN;
+  void destroy() TF_IN_TURN;
+
+  struct Mark {
+    std::uint32_t work = 0;      // number of the work request that ends it
+    std::uint64_t position = 0;  // behind it
+  };
+
+  Options options_;
+  PairUser* user_ = nullptr;
+  State state_ = State::new_;
+  std::unique_ptr<PairMemory> memory_ = std::make_unique<PairMemory>();
+  MemoryRegion registration_, announcements_;
+  QueuePair queue_pair_;
+  std::optional<SendQueue> send_;
+  PairEnd here_, there_;
+  std::string fault_;  // of the job that is being done
+  std::deque<Mark> marks_;
+  std::uint32_t work_ = 0, signalled_ = 0;  // numbers of work requests: the last, and the last signalled
+  std::uint32_t staged_ = 0;
+  std::uint64_t given_ = 0, confirmed_ = 0, taken_ = 0, credit_given_ = 0;
+  mutable std::uint64_t credited_ = 0;
+  std::uint32_t receives_out_ = 0, used_ = 0;  // receives that are posted; those to be posted again
+  Instant progressed_at_{};
+  bool busy_ = false;      // a job is being done
+  bool in_error_ = false;  // the queue pair is in the error state for all we know
+  bool device_lost_ = false;
+  bool last_posted_ = false;  // post_last()
+  bool destroying_ = false;
+};
+
+}  // namespace tfabric::rdma::pairs

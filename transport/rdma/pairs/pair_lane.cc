@@ -1,0 +1,244 @@
+#include "transport/rdma/pairs/pair_lane.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "transport/lane/record.h"
+#include "transport/rdma/pairs/port_carrier.h"
+#include "transport/stripe/inbox.h"
+
+namespace tfabric::rdma::pairs {
+namespace {
+
+// What is under way is completed by then, unless the network or the peer is silent: adapters tell of nothing
+// before their own retries are over, which takes seconds.
+constexpr Duration kStep = std::chrono::milliseconds(15);
+// A pair that nothing shows to be alive is probed so often while something is expected of it.
+constexpr Duration kHeartbeat = std::chrono::seconds(1);
+// Work requests of a piece, or of a record, and some for credit.
+constexpr std::uint32_t kRoom = 8;
+constexpr std::uint32_t kMostBytes = 1u << 30;
+
+}  // namespace
+
+PairLane::PairLane(PortCarrier& carrier, std::shared_ptr<Pair> pair, const AnnouncedReceives* announced,
+                   std::size_t rail)
+    : carrier_(&carrier), pair_(std::move(pair)), announced_(announced), rail_(rail) {
+  pair_->set_user(this);
+  pair_->make();
+}
+
+PairLane::~PairLane() {
+  pair_->set_user(nullptr);
+  pair_->close();
+  carrier_->forget(*this);
+}
+
+void PairLane::attach(lane::LaneEvents& events, lane::ControlSink& control, stripe::Inbox* inbox) {
+  events_ = &events;
+  control_ = &control;
+  inbox_ = inbox;
+}
+
+engine::Carrier& PairLane::carrier() const { return *carrier_; }
+std::string PairLane::remote() const { return to_string(pair_->there().port.gid); }
+std::string PairLane::label() const {
+  return fmt::format("queue pair {:#x} of {}", pair_->here().queue_pair.number, carrier_->name());
+}
+
+// --- what is sent
+
+stripe::LaneRoom PairLane::look(const stripe::Outgoing& message) const {
+  const bool known = announced_ != nullptr && announced_->find(message.group, message.index, rail_) &&
+                     carrier_->memory().key_of(message.owner, message.data, message.size);
+  refused_ = refused_ || !known;
+  const bool room = pair_->is_ready() && pair_->window() > 0 && pair_->room() >= kRoom;
+  return {.queued = queued_, .room = room ? kMostBytes : 0, .takes = known};
+}
+
+// Of a group of several, or by several work requests, the size alone says too little.
+bool PairLane::takes_whole(const stripe::Piece& piece, const AnnouncedReceives::Place& place) const {
+  const std::uint32_t most = carrier_->largest_whole();
+  return piece.length == piece.message->size && place.count == 1 && piece.length <= most;
+}
+
+// A message that is too large for its receive is not written: the notice says so.
+std::optional<stripe::Span> PairLane::give(const stripe::Piece& piece) {
+  const stripe::Outgoing& message = *piece.message;
+  const auto place = announced_->find(message.group, message.index, rail_);
+  const auto key = carrier_->memory().key_of(message.owner, piece.data(), piece.length);
+  const std::uint32_t largest = carrier_->largest_write();
+  if (!place || !key || !pair_->is_ready() || pair_->window() == 0 ||
+      pair_->room() < kRoom + piece.length / largest) {
+    return std::nullopt;
+  }
+  const bool fits = message.size <= place->size;
+  Work data{.local = reinterpret_cast<std::uint64_t>(piece.data()),
+            .length = piece.length,
+            .lkey = *key,
+            .remote = place->address + piece.offset,
+            .rkey = place->key};
+  std::uint64_t end = 0;
+  if (fits && takes_whole(piece, *place)) {
+    end = pair_->stage_end(data,
+                           {.kind = Kind::whole, .group = static_cast<std::uint16_t>(message.group.value)});
+  } else {
+    for (std::uint32_t left = fits ? piece.length : 0; left > 0; left -= data.length) {
+      data.length = std::min(left, largest);
+      pair_->stage(data);
+      data.local += data.length;
+      data.remote += data.length;
+    }
+    pair_->next_notice().piece = {.group = message.group.value,
+                                  .offset = piece.offset,
+                                  .length = piece.length,
+                                  .total = message.size,
+                                  .tag = message.tag,
+                                  .index = message.index.value};
+    pair_->stage_notice();
+    end = pair_->stage_end({}, {.kind = Kind::piece, .slot = pair_->next_slot()});
+  }
+  lengths_.push_back(piece.length);
+  queued_ += piece.length;
+  return stripe::Span{end - 1, end, /*whole=*/true};
+}
+
+bool PairLane::say(std::span<const std::byte> record) {
+  if (record.size() > kMaxRecordBytes || !pair_->is_ready() || pair_->window() == 0 ||
+      pair_->room() < kRoom) {
+    return false;
+  }
+  Notice& notice = pair_->next_notice();
+  std::memcpy(static_cast<void*>(&notice), record.data(), record.size());
+  notice.length = static_cast<std::uint32_t>(record.size());
+  pair_->stage_notice();
+  pair_->stage_end({}, {.kind = Kind::record, .slot = pair_->next_slot()});
+  lengths_.push_back(0);
+  pair_->post();
+  return true;
+}
+
+bool PairLane::announce(std::size_t slot) {
+  if (!pair_->is_ready() || pair_->room() < kRoom) {
+    return false;
+  }
+  pair_->stage_announcement(slot);
+  return true;
+}
+
+bool PairLane::can_speak() const { return pair_->is_ready() && !failed_; }
+
+void PairLane::count_confirmed() {
+  for (; counted_ < pair_->confirmed(); ++counted_) {
+    queued_ -= lengths_.front();
+    delivered_ += lengths_.front();
+    lengths_.pop_front();
+  }
+}
+
+// --- how it is
+
+std::uint32_t PairLane::timeouts_in_row() const {
+  const Duration silent = carrier_->now() - pair_->progressed_at();
+  return pair_->is_awaited() && silent > Duration::zero() ? static_cast<std::uint32_t>(silent / kStep) : 0;
+}
+
+std::uint32_t PairLane::probes_unanswered() const { return awaits_peer() ? 0 : timeouts_in_row(); }
+
+void PairLane::forgive(Duration pause, Instant /*now*/) { pair_->forgive(pause); }
+
+lane::Meters PairLane::meters() const {
+  return {.delivered = delivered_, .carried = delivered_, .busy = busy_};
+}
+
+lane::Loss PairLane::loss(bool /*in_use*/, Instant now) const {
+  const bool silent = timeouts_in_row() > 0;
+  return {.why = why_,
+          .reason = {},
+          .timed_out = silent,
+          .process_over = carrier_->has_ended(now),
+          .silent_since = silent ? pair_->progressed_at() : Instant{}};
+}
+
+std::string PairLane::describe(Silence /*silence*/, bool /*in_use*/, Instant now) const {
+  return fmt::format("nothing was completed for {} ms", in_milliseconds(now - pair_->progressed_at()));
+}
+
+// --- turns
+
+void PairLane::note() {
+  if (!std::exchange(noted_, true)) {
+    carrier_->note(*this);
+  }
+}
+
+void PairLane::on_news() {
+  news_ = true;
+  note();
+}
+
+void PairLane::on_made() {
+  made_ = true;
+  rename();
+  on_news();
+}
+
+void PairLane::on_ready() { on_news(); }
+
+// It may have failed within a call of its comm's, which is told in the carrier's turn.
+void PairLane::on_failed(std::string why) {
+  failed_ = true;
+  why_ = std::move(why);
+  note();
+}
+
+void PairLane::on_fenced() {
+  if (is_fencing()) {
+    fenced(*events_, pair_->taken());
+  }
+}
+
+std::optional<std::uint64_t> PairLane::begin_fence() {
+  pair_->close();
+  return pair_->is_fenced() ? std::optional(pair_->taken()) : std::nullopt;
+}
+
+void PairLane::on_turn(Instant /*now*/) {
+  noted_ = false;
+  count_confirmed();
+  if (events_ == nullptr || !is_open()) {
+    return;
+  }
+  if (failed_) {
+    events_->on_lost(*this);
+    return;
+  }
+  if (std::exchange(news_, false)) {
+    events_->on_progress(*this);
+  }
+}
+
+// What the peer had sent before it left was acknowledged before, and has come since.
+void PairLane::on_time(Instant now) {
+  if (!is_open() || failed_) {
+    return;
+  }
+  if (is_closed_in_order() && !quiet_) {
+    quiet_ = std::exchange(left_, true);
+    on_news();
+  }
+  if (pair_->is_awaited()) {
+    busy_ += PortCarrier::kTick;
+    if (timeouts_in_row() > 0) {
+      on_news();  // its comm looks
+    }
+  } else if (pair_->is_ready() && now - pair_->progressed_at() >= kHeartbeat &&
+             (std::exchange(refused_, false) || (inbox_ != nullptr && inbox_->outstanding() > 0))) {
+    pair_->probe();
+  }
+}
+
+}  // namespace tfabric::rdma::pairs

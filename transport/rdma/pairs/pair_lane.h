@@ -1,0 +1,130 @@
+// A lane over a pair (pair.h): pieces are written to their places by the adapter, and what is said lies in
+// notices. Positions count immediates, of either direction for itself.
+//
+// The sender's end needs to know where a receive is before it takes a piece of a message (announcements.h).
+// What a pair carries was written before the receiver looks at it, so that its comm cannot refuse it first;
+// the fence takes the place of that: after it, nothing more is written.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "transport/lane/lane.h"
+#include "transport/rdma/pairs/announcements.h"
+#include "transport/rdma/pairs/pair.h"
+
+namespace tfabric::rdma::pairs {
+
+class PortCarrier;
+
+// How a carrier's adapter reads what is sent.
+class LocalMemory {
+ public:
+  // The key of registered memory, `owner` being stripe::Outgoing's; nothing if it is not registered there.
+  [[nodiscard]] virtual std::optional<std::uint32_t> key_of(void* owner, const void* data,
+                                                            std::size_t size) const = 0;
+
+ protected:
+  ~LocalMemory() = default;
+};
+
+class PairLane final : public lane::Lane, public Speaker, private PairUser {
+ public:
+  // `announced`: what the comm's sender knows of its receives, and `rail` the number of the receiver's rail
+  // among the keys; null at the receiver's end. Both, and the carrier, outlive the lane.
+  PairLane(PortCarrier& carrier, std::shared_ptr<Pair> pair, const AnnouncedReceives* announced,
+           std::size_t rail);
+  ~PairLane() override;
+
+  // What the peer is to be told of this end, once it is known: LaneEvents::on_progress() says when.
+  [[nodiscard]] const PairEnd* here() const TF_IN_TURN { return made_ ? &pair_->here() : nullptr; }
+  void connect(const PairEnd& there) TF_IN_TURN { pair_->connect(there); }
+  [[nodiscard]] bool is_ready() const TF_IN_TURN { return pair_->is_ready(); }
+
+  // How many immediates have come.
+  [[nodiscard]] std::uint64_t taken() const { return pair_->taken(); }
+
+  // --- lane::Lane
+  void attach(lane::LaneEvents& events, lane::ControlSink& control, stripe::Inbox* inbox) override TF_IN_TURN;
+  [[nodiscard]] engine::Carrier& carrier() const override;
+  [[nodiscard]] std::string remote() const override TF_IN_TURN;
+  [[nodiscard]] engine::FlowAccount* account() const override TF_IN_TURN { return nullptr; }
+
+  [[nodiscard]] stripe::LaneRoom look(const stripe::Outgoing& message) const override TF_IN_TURN;
+  std::optional<stripe::Span> give(const stripe::Piece& piece) override TF_IN_TURN;
+  void flush() override TF_IN_TURN { pair_->post(); }
+  bool say(std::span<const std::byte> record) override TF_IN_TURN;
+  [[nodiscard]] std::uint64_t confirmed() const override TF_IN_TURN { return pair_->confirmed(); }
+  [[nodiscard]] std::uint64_t given() const override TF_IN_TURN { return pair_->given(); }
+  [[nodiscard]] bool awaits_peer() const override TF_IN_TURN { return confirmed() < given(); }
+  [[nodiscard]] bool is_drained() const override TF_IN_TURN { return !has_waiting() && !awaits_peer(); }
+  [[nodiscard]] std::uint64_t answered() const override TF_IN_TURN { return pair_->credited(); }
+
+  void report() override TF_IN_TURN;
+  bool on_report(std::uint64_t /*position*/) override TF_IN_TURN { return false; }  // its credit says it
+  [[nodiscard]] bool is_finished() const override TF_IN_TURN { return quiet_; }
+  [[nodiscard]] bool has_brought_all() const override TF_IN_TURN { return is_finished(); }
+  [[nodiscard]] bool is_mid_record() const override TF_IN_TURN { return false; }
+  // What has come is taken until the fence is through.
+  bool drain() override TF_IN_TURN { return false; }
+
+  [[nodiscard]] std::uint32_t timeouts_in_row() const override TF_IN_TURN;
+  [[nodiscard]] std::uint32_t probes_unanswered() const override TF_IN_TURN;
+  [[nodiscard]] Instant progressed_at() const override TF_IN_TURN { return pair_->progressed_at(); }
+  [[nodiscard]] Instant heard_at() const override TF_IN_TURN { return pair_->progressed_at(); }
+  [[nodiscard]] Duration round_trip() const override TF_IN_TURN { return Duration::zero(); }
+  [[nodiscard]] bool is_connecting() const override TF_IN_TURN { return !pair_->is_ready(); }
+  [[nodiscard]] bool lacks_neighbour() const override TF_IN_TURN { return false; }
+  void retry(Instant /*now*/) override TF_IN_TURN {}  // when to send again is the adapter's business
+  void forgive(Duration pause, Instant now) override TF_IN_TURN;
+  [[nodiscard]] lane::Meters meters() const override TF_IN_TURN;
+  [[nodiscard]] lane::Loss loss(bool in_use, Instant now) const override TF_IN_TURN;
+  [[nodiscard]] std::string describe(Silence silence, bool in_use, Instant now) const override TF_IN_TURN;
+
+  // --- Speaker
+  bool announce(std::size_t slot) override TF_IN_TURN;
+  [[nodiscard]] stripe::LaneSerial speaker_serial() const override { return serial(); }
+  [[nodiscard]] bool can_speak() const override TF_IN_TURN;
+
+  // --- for its carrier, once in a turn
+  void on_turn(Instant now) TF_IN_TURN;
+  void on_time(Instant now) TF_IN_TURN;
+
+ private:
+  void on_made() override TF_IN_TURN;
+  void on_ready() override TF_IN_TURN;
+  void on_immediate(std::uint32_t immediate, std::uint32_t bytes) override TF_IN_TURN;
+  void on_news() override TF_IN_TURN;
+  void on_failed(std::string why) override TF_IN_TURN;
+  void on_fenced() override TF_IN_TURN;
+
+  [[nodiscard]] std::string label() const override TF_IN_TURN;
+  void finish() override TF_IN_TURN { pair_->close(); }
+  void reset(std::string_view /*reason*/) override TF_IN_TURN { pair_->close(); }
+  std::optional<std::uint64_t> begin_fence() override TF_IN_TURN;
+  void note();
+  void count_confirmed();
+  [[nodiscard]] bool takes_whole(const stripe::Piece& piece, const AnnouncedReceives::Place& place) const;
+
+  Status take(const Immediate& immediate, std::uint32_t bytes) TF_IN_TURN;
+  Status take_piece(const stripe::Arrival& piece) TF_IN_TURN;
+  Status take_record(const Notice& notice) TF_IN_TURN;
+
+  PortCarrier* carrier_;
+  std::shared_ptr<Pair> pair_;
+  const AnnouncedReceives* announced_;
+  std::size_t rail_;
+  lane::LaneEvents* events_ = nullptr;
+  lane::ControlSink* control_ = nullptr;
+  stripe::Inbox* inbox_ = nullptr;
+  std::deque<std::uint32_t> lengths_;  // by position, of what is not confirmed; of a record 0
+  std::uint64_t queued_ = 0, delivered_ = 0, counted_ = 0;
+  Duration busy_{};
+  std::string why_;  // it has failed
+  bool made_ = false, noted_ = false, news_ = false, failed_ = false;
+  bool left_ = false, quiet_ = false;  // the peer has left; and all that had come is taken
+  mutable bool refused_ = false;       // a message waits for its announcement
+};
+
+}  // namespace tfabric::rdma::pairs

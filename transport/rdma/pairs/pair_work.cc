@@ -1,0 +1,199 @@
+// What is sent over a pair, and what has come.
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "transport/rdma/lane/queue_pair.h"
+#include "transport/rdma/pairs/pair.h"
+
+namespace tfabric::rdma::pairs {
+namespace {
+
+// Large pieces are waited for each by itself, and not with those behind them.
+constexpr std::uint32_t kSignalBytes = 64u << 10;
+
+}  // namespace
+
+// The peer's write need not become visible at once: its low bytes may be there before the high ones, and then
+// it says less than before.
+std::uint64_t Pair::credited() const {
+  auto& word = options_.sends ? memory_->taken_forth : memory_->taken_back;
+  credited_ = std::max(credited_, std::min(read_once(word), given_));
+  return credited_;
+}
+
+std::uint32_t Pair::window() const { return limit() - static_cast<std::uint32_t>(given_ - credited()); }
+
+std::uint8_t Pair::next_slot() const { return static_cast<std::uint8_t>(given_ % limit()); }
+
+Notice& Pair::next_notice() {
+  Notice& notice = options_.sends ? memory_->forth[next_slot()] : memory_->back[next_slot()];
+  notice = {};
+  notice.number = static_cast<std::uint32_t>(given_ + 1);
+  return notice;
+}
+
+void Pair::stage(const Work& work) {
+  if (send_->room() == 0) {
+    post();
+  }
+  if (state_ != State::ready) {
+    return;
+  }
+  send_->stage(work);
+  ++work_;
+  ++staged_;
+}
+
+void Pair::stage_notice() {
+  const auto* notice = options_.sends ? &memory_->forth[next_slot()] : &memory_->back[next_slot()];
+  const auto at = reinterpret_cast<std::uint64_t>(notice);
+  stage({.local = at,
+         .length = sizeof(Notice),
+         .lkey = registration_->lkey,
+         .remote = there_.memory + (at - here_.memory),
+         .rkey = there_.key,
+         .control = true});
+}
+
+void Pair::stage_announcement(std::size_t slot) {
+  const std::uint64_t offset = slot * sizeof(Announcement);
+  stage({.local = here_.announcements + offset,
+         .length = sizeof(Announcement),
+         .lkey = announcements_->lkey,
+         .remote = there_.announcements + offset,
+         .rkey = there_.announcements_key,
+         .control = true});
+}
+
+std::uint64_t Pair::stage_end(Work work, const Immediate& immediate) {
+  work.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+  work.imm = encode(immediate);
+  if (work.length == 0) {  // an address all the same, which some adapters look at
+    work.remote = there_.memory;
+    work.rkey = there_.key;
+  }
+  stage(work);
+  ++given_;
+  marks_.push_back({.work = work_, .position = given_});
+  if (work.length >= kSignalBytes && state_ == State::ready) {
+    send_->signal();
+    signalled_ = work_;
+  }
+  return given_;
+}
+
+void Pair::post() {
+  if (state_ != State::ready || std::exchange(staged_, 0) == 0) {
+    return;
+  }
+  // What nobody waits for is signalled only if nothing else would show that the peer is silent.
+  const bool waited_for = !marks_.empty() && static_cast<std::int32_t>(marks_.back().work - signalled_) > 0;
+  if (!send_->awaited()) {
+    progressed_at_ = std::max(progressed_at_, options_.connection->now());
+  }
+  if (waited_for || !send_->awaited()) {
+    send_->signal();
+    signalled_ = work_;
+  }
+  if (const int returned = send_->post(); returned != 0) {
+    fail(fmt::format("work cannot be posted: {}", verbs_fault(returned)));
+  }
+}
+
+void Pair::probe() {
+  if (state_ == State::ready && send_->free() > 0 && !send_->awaited()) {
+    stage({.remote = there_.memory, .rkey = there_.key});
+    post();
+  }
+}
+
+// --- what has come
+
+std::uint64_t& Pair::own_credit() { return options_.sends ? memory_->taken_back : memory_->taken_forth; }
+std::uint64_t Pair::own_credit_offset() const {
+  return options_.sends ? offsetof(PairMemory, taken_back) : offsetof(PairMemory, taken_forth);
+}
+
+void Pair::give_credit() {
+  if (state_ != State::ready || !owes_credit() || send_->free() == 0) {
+    return;
+  }
+  own_credit() = credit_given_ = taken_;
+  stage({.local = here_.memory + own_credit_offset(),
+         .length = sizeof(std::uint64_t),
+         .lkey = registration_->lkey,
+         .remote = there_.memory + own_credit_offset(),
+         .rkey = there_.key,
+         .control = true});
+}
+
+std::optional<Notice> Pair::notice(std::uint8_t slot) const {
+  const std::size_t slots = options_.sends ? kBackWindow : kWindow;
+  if (slot >= slots) {
+    return std::nullopt;
+  }
+  Notice& there = options_.sends ? memory_->back[slot] : memory_->forth[slot];
+  if (read_once(there.number) != static_cast<std::uint32_t>(taken_)) {
+    return std::nullopt;
+  }
+  return there;
+}
+
+void Pair::on_completion(const ibv_wc& completion, Instant now) {
+  if (unpack_work_id(completion.wr_id).receive) {
+    take_receive(completion);
+  } else {
+    take_send(completion);
+  }
+  if (completion.status == IBV_WC_SUCCESS) {
+    progressed_at_ = now;
+  }
+}
+
+void Pair::take_receive(const ibv_wc& completion) {
+  --receives_out_;
+  if (completion.status != IBV_WC_SUCCESS) {
+    if (state_ == State::ready || state_ == State::connecting) {
+      fail("the queue pair has failed");
+    }
+    return;
+  }
+  ++taken_;
+  ++used_;
+  if (user_ != nullptr) {
+    user_->on_immediate(ntohl(completion.imm_data), completion.byte_len);
+  }
+  if (used_ >= kReceiveBatch && state_ == State::ready) {
+    used_ -= kReceiveBatch;
+    if (const int returned = post_receives(kReceiveBatch); returned != 0) {
+      fail(fmt::format("no receives can be posted: {}", verbs_fault(returned)));
+      return;
+    }
+    give_credit();
+    post();
+  }
+}
+
+void Pair::take_send(const ibv_wc& completion) {
+  const std::uint32_t number = unpack_work_id(completion.wr_id).number;
+  send_->complete(number, [](WorkOwner&) {});
+  if (completion.status != IBV_WC_SUCCESS) {
+    if (state_ == State::ready) {
+      fail(completion_fault(
+          completion, fmt::format("queue pair {:#x} of {}", here_.queue_pair.number, options_.rail->name)));
+    }
+    return;
+  }
+  while (!marks_.empty() && static_cast<std::int32_t>(number - marks_.front().work) >= 0) {
+    confirmed_ = marks_.front().position;
+    marks_.pop_front();
+  }
+  if (user_ != nullptr) {
+    user_->on_news();
+  }
+}
+
+}  // namespace tfabric::rdma::pairs

@@ -1,0 +1,218 @@
+#include "transport/rdma/pairs/port_carrier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+#include "base/log.h"
+
+namespace tfabric::rdma::pairs {
+namespace {
+
+// wr_id's queue (work_queues.h): a place, and whose turn it is there.
+constexpr std::uint32_t kPlaceBits = 19, kGenerationMask = (1u << 12) - 1;
+constexpr std::uint32_t id_of(std::size_t place, std::uint32_t generation) {
+  return static_cast<std::uint32_t>(place) | (generation & kGenerationMask) << kPlaceBits;
+}
+constexpr std::size_t place_of(std::uint32_t id) { return id & ((1u << kPlaceBits) - 1); }
+
+constexpr int kBatch = 32;
+
+// An adapter tells of a loss itself, or refuses.
+constexpr engine::Traits kTraits{.answers_without_process = true,
+                                 .end_means_closed = false,
+                                 .reset_says_why = false,
+                                 .retries_at_once = false,
+                                 .shows_packets = false};
+
+}  // namespace
+
+PortCarrier::PortCarrier(Options options) : Carrier(kTraits), options_(std::move(options)) {}
+
+// Jobs that are being done use the pairs.
+PortCarrier::~PortCarrier() { options_.control.reset(); }
+
+std::uint32_t PortCarrier::largest_whole() const {
+  const std::uint64_t routed = options_.connection.adaptive_routing_bytes;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.rail.max_message_bytes, routed));
+}
+
+// --- pairs
+
+std::unique_ptr<PairLane> PortCarrier::make_sender(AnnouncedReceives& announced, std::size_t rail) {
+  return make(announced.block(), /*sends=*/true, &announced, rail);
+}
+
+std::unique_ptr<PairLane> PortCarrier::make_receiver(Announcer& announcer) {
+  return make(announcer.block(), /*sends=*/false, nullptr, 0);
+}
+
+// Each queue pair may have a completion for each of its work requests, and none may be lost.
+std::optional<std::size_t> PortCarrier::queue_for(std::uint32_t completions) {
+  const auto most = static_cast<std::uint32_t>(options_.completions);
+  const auto roomy = std::find_if(queues_.begin(), queues_.end(),
+                                  [&](const Queue& queue) { return queue.promised + completions <= most; });
+  if (roomy != queues_.end()) {
+    return static_cast<std::size_t>(roomy - queues_.begin());
+  }
+  Result<CompletionQueue> made =
+      create_completion_queue(*options_.rail.verbs, *options_.rail.context, options_.completions);
+  if (!made) {
+    TF_WARN("NET/tfabric: rail {}: {}", name(), made.error().message);
+    return std::nullopt;
+  }
+  queues_.push_back({.queue = std::move(*made)});
+  return queues_.size() - 1;
+}
+
+std::unique_ptr<PairLane> PortCarrier::make(AnnouncementBlock& block, bool sends,
+                                            const AnnouncedReceives* announced, std::size_t rail) {
+  const std::uint32_t completions = Pair::sends_of(sends) + Pair::receives_of(sends);
+  const std::optional<std::size_t> queue = lost_ ? std::nullopt : queue_for(completions);
+  if (!queue) {
+    return nullptr;
+  }
+  auto place = std::find_if(places_.begin(), places_.end(), [](const Place& each) { return !each.pair; });
+  place = place == places_.end() ? places_.emplace(places_.end()) : place;
+  queues_[*queue].promised += completions;
+  place->queue = *queue;
+  place->completions = completions;
+  const auto number = static_cast<std::size_t>(place - places_.begin());
+  place->pair = std::make_shared<Pair>(Pair::Options{.rail = &options_.rail,
+                                                     .connection = &options_.connection,
+                                                     .control = options_.control.get(),
+                                                     .cq = queues_[*queue].queue.get(),
+                                                     .id = id_of(number, ++place->generation),
+                                                     .sends = sends,
+                                                     .announcements = &block});
+  auto lane = std::make_unique<PairLane>(*this, place->pair, announced, rail);
+  place->lane = lane.get();
+  return lane;
+}
+
+std::size_t PortCarrier::pairs() const {
+  return static_cast<std::size_t>(
+      std::count_if(places_.begin(), places_.end(), [](const Place& each) { return each.pair != nullptr; }));
+}
+
+void PortCarrier::forget(PairLane& lane) {
+  for (Place& place : places_) {
+    place.lane = place.lane == &lane ? nullptr : place.lane;
+  }
+  std::erase(noted_, &lane);
+  std::replace(noted_now_.begin(), noted_now_.end(), &lane, static_cast<PairLane*>(nullptr));
+}
+
+// A fenced pair's place is used again, and its promise; whoever has the lane keeps the object.
+void PortCarrier::go_on_closing() {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const std::shared_ptr<Pair> pair = place(i).pair;
+    if (!pair) {
+      continue;
+    }
+    pair->go_on_closing();
+    if (pair->is_fenced()) {
+      place(i).pair.reset();
+      queues_[place(i).queue].promised -= place(i).completions;
+    }
+  }
+}
+
+void PortCarrier::on_device_lost() {
+  lost_ = lost_.value_or(now_);
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (const std::shared_ptr<Pair> pair = place(i).pair) {
+      pair->on_device_lost();
+    }
+  }
+}
+
+std::string PortCarrier::why_away(Instant now) const {
+  return lost_ ? fmt::format("rail {}: its device has failed {:.1f} s ago", name(),
+                             std::chrono::duration<double>(now - *lost_).count())
+               : std::string();
+}
+
+// --- turns
+
+bool PortCarrier::poll() {
+  bool any = false;
+  std::array<ibv_wc, kBatch> completions{};
+  for (std::size_t i = 0; i < queues_.size(); ++i) {
+    int taken = kBatch;
+    while (taken == kBatch) {
+      ibv_cq* queue = queue_at(i);
+      taken = queue->context->ops.poll_cq(queue, kBatch, completions.data());
+      for (int j = 0; j < taken; ++j) {
+        const std::uint32_t id = unpack_work_id(completions[static_cast<std::size_t>(j)].wr_id).queue;
+        const std::size_t number = place_of(id);
+        const std::shared_ptr<Pair> pair = number < places_.size() ? places_[number].pair : nullptr;
+        if (!pair || pair->id() != id) {
+          ++stale_;
+          continue;
+        }
+        pair->on_completion(completions[static_cast<std::size_t>(j)], now_);
+      }
+      any = any || taken > 0;
+    }
+  }
+  return any;
+}
+
+// A lane may be gone after anything that its comm is told.
+void PortCarrier::pass_news(Instant now) {
+  noted_now_.swap(noted_);
+  for (std::size_t i = 0; i < noted_now_.size(); ++i) {
+    if (PairLane* lane = noted_now(i); lane != nullptr) {
+      lane->on_turn(now);
+    }
+  }
+  noted_now_.clear();
+}
+
+bool PortCarrier::receive(Instant now) {
+  now_ = now;
+  options_.control->take_results();
+  const bool any = poll() || !noted_.empty();
+  pass_news(now);
+  go_on_closing();
+  return any;
+}
+
+bool PortCarrier::send(Instant /*now*/, bool /*quiet*/) { return false; }
+
+void PortCarrier::on_time(Instant now) {
+  now_ = now;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (PairLane* lane = place(i).lane; lane != nullptr) {
+      lane->on_time(now);
+    }
+  }
+}
+
+void PortCarrier::forgive(Duration pause, Instant now) {
+  now_ = now;
+  for (const Place& place : places_) {
+    if (place.pair) {
+      place.pair->forgive(pause);
+    }
+  }
+}
+
+engine::Flow& PortCarrier::flow_at(std::size_t /*place*/) const {
+  throw std::logic_error("a port has no flows");
+}
+
+void PortCarrier::halt() {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (const std::shared_ptr<Pair> pair = place(i).pair) {
+      pair->set_user(nullptr);
+      pair->close();
+    }
+  }
+}
+
+}  // namespace tfabric::rdma::pairs

@@ -1,0 +1,112 @@
+// A port of an adapter as a carrier: it opens lanes over queue pairs, and takes their completions in its
+// engine's turns.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/engine/carrier.h"
+#include "transport/engine/polled.h"
+#include "transport/rdma/pairs/pair_lane.h"
+#include "transport/rdma/verbs/owners.h"
+
+namespace tfabric::rdma::pairs {
+
+class PortCarrier final : public engine::Carrier, public engine::Polled {
+ public:
+  static constexpr Duration kTick = std::chrono::milliseconds(1);
+
+  struct Options {
+    Rail rail;
+    ConnectionOptions connection;
+    std::unique_ptr<Control> control;
+    const LocalMemory* memory = nullptr;  // outlives the carrier
+    int completions = 16384;              // entries of a completion queue; more of them are made as needed
+  };
+  explicit PortCarrier(Options options);
+  ~PortCarrier() override;
+
+  // The sender's end of a lane; `announced`: what its comm knows of receives, `rail`: the peer's rail among
+  // their keys. The other end, of which announcements are sent. Null: the adapter cannot have more pairs. The
+  // lanes must not outlive the carrier.
+  std::unique_ptr<PairLane> make_sender(AnnouncedReceives& announced, std::size_t rail) TF_IN_TURN;
+  std::unique_ptr<PairLane> make_receiver(Announcer& announcer) TF_IN_TURN;
+  // The device is dead, whatever its verbs say.
+  void on_device_lost() TF_IN_TURN;
+
+  [[nodiscard]] const LocalMemory& memory() const { return *options_.memory; }
+  [[nodiscard]] std::uint32_t largest_write() const { return options_.rail.max_message_bytes; }
+  // The largest message whose immediate goes with it: adaptive routing may reorder what a write carries.
+  [[nodiscard]] std::uint32_t largest_whole() const;
+  // The time of this turn.
+  [[nodiscard]] Instant now() const { return now_; }
+  // Completions of pairs that are gone.
+  [[nodiscard]] std::uint64_t stale() const { return stale_; }
+  [[nodiscard]] std::size_t pairs() const;
+
+  // --- engine::Carrier
+  [[nodiscard]] const std::string& name() const override { return options_.rail.name; }
+  // Lanes are opened by what is said on others, and lead to no address.
+  [[nodiscard]] bool has_family_of(const net::IpAddress& /*remote*/) const override TF_IN_TURN {
+    return false;
+  }
+  std::unique_ptr<lane::Lane> open(const engine::Destination& /*to*/) override TF_IN_TURN { return nullptr; }
+  [[nodiscard]] std::optional<Instant> away_since() const override TF_IN_TURN { return lost_; }
+  [[nodiscard]] bool has_ended(Instant /*now*/) const override TF_IN_TURN { return retired(); }
+  [[nodiscard]] std::string why_away(Instant now) const override TF_IN_TURN;
+  [[nodiscard]] std::uint64_t absences() const override TF_IN_TURN { return lost_ ? 1 : 0; }
+
+  // --- engine::Polled
+  bool receive(Instant now) override TF_IN_TURN;
+  bool send(Instant now, bool quiet) override TF_IN_TURN;
+  void on_time(Instant now) override TF_IN_TURN;
+  void forgive(Duration pause, Instant now) override TF_IN_TURN;
+  [[nodiscard]] std::size_t carriers() const override TF_IN_TURN { return 1; }
+  [[nodiscard]] engine::Carrier& carrier_at(std::size_t /*place*/) override TF_IN_TURN { return *this; }
+  [[nodiscard]] std::size_t flows() const override TF_IN_TURN { return 0; }
+  [[nodiscard]] engine::Flow& flow_at(std::size_t place) const override TF_IN_TURN;
+  [[nodiscard]] bool owes_peers() const override TF_IN_TURN { return false; }
+  void halt() override TF_IN_TURN;
+
+  // --- for its lanes
+  void note(PairLane& lane) { noted_.push_back(&lane); }
+  void forget(PairLane& lane);
+
+ private:
+  // A place of pairs, one after the other. Completions name the generation, too.
+  struct Place {
+    std::shared_ptr<Pair> pair;  // null: free
+    PairLane* lane = nullptr;    // null: it has gone
+    std::size_t queue = 0;
+    std::uint32_t generation = 0;
+    std::uint32_t completions = 0;  // that it may have at once
+  };
+  struct Queue {
+    CompletionQueue queue;
+    std::uint32_t promised = 0;
+  };
+
+  // What is told to comms may add to these lists, and take lanes out, so they are gone through by number.
+  [[nodiscard]] Place& place(std::size_t number) { return places_[number]; }
+  [[nodiscard]] ibv_cq* queue_at(std::size_t number) const { return queues_[number].queue.get(); }
+  [[nodiscard]] PairLane* noted_now(std::size_t number) const { return noted_now_[number]; }
+
+  std::unique_ptr<PairLane> make(AnnouncementBlock& block, bool sends, const AnnouncedReceives* announced,
+                                 std::size_t rail) TF_IN_TURN;
+  std::optional<std::size_t> queue_for(std::uint32_t completions);
+  bool poll() TF_IN_TURN;
+  void pass_news(Instant now) TF_IN_TURN;
+  void go_on_closing() TF_IN_TURN;
+
+  Options options_;
+  std::vector<Queue> queues_;
+  std::vector<Place> places_;
+  std::vector<PairLane*> noted_, noted_now_;
+  Instant now_{};
+  std::optional<Instant> lost_;
+  std::uint64_t stale_ = 0;
+};
+
+}  // namespace tfabric::rdma::pairs
