@@ -159,6 +159,7 @@ void Pair::close() {
     return;
   }
   state_ = State::closing;
+  options_.closing->push_back(options_.id);
   go_on_closing();
 }
 

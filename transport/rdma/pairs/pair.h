@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "transport/engine/turn.h"
@@ -53,6 +54,8 @@ class Pair {
     bool sends = false;    // it is the end of the comm's sender
     // Of the comm: announcements are written into the sender's, out of the receiver's.
     AnnouncementBlock* announcements = nullptr;
+    // It enters its id here when it begins to close, for go_on_closing().
+    std::vector<std::uint32_t>* closing = nullptr;
   };
   // Work requests that the queue pair holds, and so completions at once: of sends and of receives.
   [[nodiscard]] static std::uint32_t sends_of(bool sender) { return sender ? 1024 : 320; }

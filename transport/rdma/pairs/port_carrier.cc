@@ -87,7 +87,8 @@ std::unique_ptr<PairLane> PortCarrier::make(AnnouncementBlock& block, bool sends
                                                      .cq = queues_[*queue].queue.get(),
                                                      .id = id_of(number, ++place->generation),
                                                      .sends = sends,
-                                                     .announcements = &block});
+                                                     .announcements = &block,
+                                                     .closing = &closing_});
   auto lane = std::make_unique<PairLane>(*this, place->pair, announced, rail);
   place->lane = lane.get();
   return lane;
@@ -108,16 +109,16 @@ void PortCarrier::forget(PairLane& lane) {
 
 // A fenced pair's place is used again, and its promise; whoever has the lane keeps the object.
 void PortCarrier::go_on_closing() {
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    const std::shared_ptr<Pair> pair = place(i).pair;
-    if (!pair) {
+  for (std::size_t i = 0; i < closing_.size();) {
+    Place& at = place(place_of(closing_[i]));
+    at.pair->go_on_closing();
+    if (!at.pair->is_fenced()) {
+      ++i;
       continue;
     }
-    pair->go_on_closing();
-    if (pair->is_fenced()) {
-      place(i).pair.reset();
-      queues_[place(i).queue].promised -= place(i).completions;
-    }
+    at.pair.reset();
+    queues_[at.queue].promised -= at.completions;
+    closing_.erase(closing_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 

@@ -104,6 +104,7 @@ class PortCarrier final : public engine::Carrier, public engine::Polled {
   std::vector<Queue> queues_;
   std::vector<Place> places_;
   std::vector<PairLane*> noted_, noted_now_;
+  std::vector<std::uint32_t> closing_;  // ids of pairs
   Instant now_{};
   std::optional<Instant> lost_;
   std::uint64_t stale_ = 0;
