@@ -107,8 +107,8 @@ TEST_CASE("a flow that is read out has all that its peer knows to have arrived, 
   INFO("seed " << seed);
   SeededRandom random(seed);
   for (int round = 0; round < 100; ++round) {
+    Taker taker;  // the side's thread calls it until the side has ended
     Side side;
-    Taker taker;
     {
       const engine::Guard guard(side.engine.lock());
       side.engine.set_acceptor(&taker);

@@ -51,8 +51,8 @@ struct Line {
     flow->set_direct();
     there.accepted->set_direct();
   }
+  Taker here, there;  // the sides' threads call them until those have ended
   Side a, b;
-  Taker here, there;
   engine::Flow* flow = nullptr;
 };
 
