@@ -317,7 +317,7 @@ TEST_CASE("where lanes are scarce a comm has one, and another once that one is l
     Comms comms({kind, kind, kind});
     comms.exchange(400'000);
     REQUIRE(comms.finish(1s));
-    comms.fabric.run_for(300ms);
+    comms.fabric.run_for(50ms);
     CHECK(comms.send->counters().joined == 0);
     comms.exchange(400'000);
     comms.fabric.run_for(15us);
@@ -327,7 +327,7 @@ TEST_CASE("where lanes are scarce a comm has one, and another once that one is l
     const std::uint64_t joined = comms.send->counters().joined;
     comms.exchange(400'000);
     REQUIRE(comms.finish(1s));
-    comms.fabric.run_for(300ms);
+    comms.fabric.run_for(50ms);
     CHECK(comms.send->counters().joined == joined);
     REQUIRE(comms.is_untouched());
   });
