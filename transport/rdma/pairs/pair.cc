@@ -22,24 +22,25 @@ Pair::Pair(const Options& options) : options_(options) {}
 
 // --- its beginning
 
-void Pair::make() {
-  state_ = State::making;
+// One step of its beginning: a job, and once that is done, with the engine held, what it has brought.
+void Pair::begin(State during, int (Pair::*job)(), State after, void (Pair::*done)()) {
+  state_ = during;
   busy_ = true;
-  options_.control->run([this] { return make_now(); },
-                        [this](int failed) TF_IN_TURN {
+  options_.control->run([this, job] { return (this->*job)(); },
+                        [this, after, done](int failed) TF_IN_TURN {
                           busy_ = false;
                           if (state_ == State::closing) {
                             go_on_closing();
                           } else if (failed != 0) {
                             fail(std::exchange(fault_, {}));
                           } else {
-                            state_ = State::made;
-                            if (user_ != nullptr) {
-                              user_->on_made();
-                            }
+                            state_ = after;
+                            (this->*done)();
                           }
                         });
 }
+
+void Pair::make() { begin(State::making, &Pair::make_now, State::made, &Pair::on_made); }
 
 // Never with relaxed ordering: a notice must be there before its immediate.
 MemoryRegion Pair::register_memory(void* memory, std::size_t size, bool remote) const {
@@ -77,8 +78,14 @@ int Pair::make_now() {
     return -1;
   }
   // Providers grant more than was asked for, for which the completion queue has no room.
-  cap.max_inline_data = std::min(made.max_inline_data, cap.max_inline_data);
-  send_.emplace(*queue_pair_, options_.id, cap);
+  cap_ = cap;
+  cap_.max_inline_data = std::min(made.max_inline_data, cap.max_inline_data);
+  return 0;
+}
+
+void Pair::on_made() {
+  const Rail& rail = *options_.rail;
+  send_.emplace(*queue_pair_, options_.id, cap_);
   here_ = {.queue_pair = {.number = queue_pair_->qp_num,
                           .psn = static_cast<std::uint32_t>(random_u64()) & kPsnMask},
            .port = {.gid = rail.gid, .lid = rail.lid, .grh_required = rail.grh_required, .mtu = rail.mtu},
@@ -86,34 +93,24 @@ int Pair::make_now() {
            .key = registration_->rkey,
            .announcements = reinterpret_cast<std::uint64_t>(options_.announcements),
            .announcements_key = announcements_->rkey};
-  return 0;
+  if (user_ != nullptr) {
+    user_->on_made();
+  }
 }
 
 void Pair::connect(const PairEnd& there) {
   assert(state_ == State::made);
-  state_ = State::connecting;
   there_ = there;
-  busy_ = true;
-  options_.control->run([this] { return connect_now(); },
-                        [this](int failed) TF_IN_TURN {
-                          busy_ = false;
-                          if (state_ == State::closing) {
-                            go_on_closing();
-                          } else if (failed != 0) {
-                            fail(std::exchange(fault_, {}));
-                          } else {
-                            state_ = State::ready;
-                            if (user_ != nullptr) {
-                              user_->on_ready();
-                            }
-                          }
-                        });
+  receives_out_ = receives_of(options_.sends);
+  begin(State::connecting, &Pair::connect_now, State::ready, &Pair::on_ready);
 }
 
 // The receives are there before the peer may write.
 int Pair::connect_now() {
   const Rail& rail = *options_.rail;
-  int returned = post_receives(receives_of(options_.sends));
+  int returned = 0;
+  const std::uint32_t all = receives_of(options_.sends);
+  refused_receives_ = all - post_receives(all, returned);
   returned = returned != 0 ? returned
                            : to_ready_to_receive(rail, *queue_pair_, *options_.connection, there_.queue_pair,
                                                  there_.port);
@@ -126,7 +123,13 @@ int Pair::connect_now() {
   return returned;
 }
 
-int Pair::post_receives(std::uint32_t count) {
+void Pair::on_ready() {
+  if (user_ != nullptr) {
+    user_->on_ready();
+  }
+}
+
+std::uint32_t Pair::post_receives(std::uint32_t count, int& returned) {
   std::array<ibv_recv_wr, kReceiveBatch> chain{};
   for (std::size_t i = 0; i < chain.size(); ++i) {
     chain[i] = {.wr_id = pack({.receive = true, .queue = options_.id, .number = 0}),
@@ -134,15 +137,15 @@ int Pair::post_receives(std::uint32_t count) {
                 .sg_list = nullptr,
                 .num_sge = 0};
   }
-  for (std::uint32_t posted = 0; posted < count; posted += kReceiveBatch) {
+  std::uint32_t posted = 0;
+  for (; posted < count; posted += kReceiveBatch) {
     ibv_recv_wr* bad = nullptr;
-    if (const int returned = queue_pair_->context->ops.post_recv(queue_pair_.get(), chain.data(), &bad);
-        returned != 0) {
-      return returned;
+    returned = queue_pair_->context->ops.post_recv(queue_pair_.get(), chain.data(), &bad);
+    if (returned != 0) {
+      return posted + static_cast<std::uint32_t>(bad - chain.data());
     }
-    receives_out_ += kReceiveBatch;
   }
-  return 0;
+  return posted;
 }
 
 // --- its end
@@ -173,11 +176,12 @@ void Pair::on_device_lost() {
 }
 
 bool Pair::has_come_back() const {
-  return device_lost_ || (receives_out_ == 0 && (!send_ || (last_posted_ && send_->drained())));
+  return device_lost_ ||
+         (receives_out_ == refused_receives_ && (!send_ || (last_posted_ && send_->drained())));
 }
 
 void Pair::go_on_closing() {
-  if (state_ != State::closing || busy_ || destroying_) {
+  if (state_ != State::closing || busy_) {
     return;
   }
   if (!queue_pair_) {
@@ -204,7 +208,11 @@ void Pair::go_on_closing() {
 // Work that was done without a signal gives no completion, so that their number does not tell when all is
 // done. What is posted to a queue pair in the error state comes back flushed, behind all before it.
 void Pair::post_last() {
-  if (send_ && !last_posted_ && !device_lost_ && send_->room() > 0) {
+  if (!send_ || last_posted_ || device_lost_) {
+    return;
+  }
+  static_cast<void>(send_->post());  // what was staged, which may fill the chain
+  if (send_->room() > 0) {
     last_posted_ = true;
     send_->stage({.remote = there_.memory, .rkey = there_.key});
     send_->signal();
@@ -215,7 +223,7 @@ void Pair::post_last() {
 // A queue pair that cannot be destroyed keeps the lane that it carried from being settled: the comm's bound
 // ends that, and the log names the adapter.
 void Pair::destroy() {
-  destroying_ = true;
+  busy_ = true;  // for good, if it fails
   options_.control->run(
       [this] {
         const Verbs& verbs = *options_.rail->verbs;

@@ -69,13 +69,13 @@ class Pair {
 
   [[nodiscard]] std::uint32_t id() const { return options_.id; }
   void set_user(PairUser* user) { user_ = user; }
-  [[nodiscard]] PairUser* user() const { return user_; }
 
   // Makes the queue pair: PairUser::on_made(), or on_failed(), follows. Call it once.
   void make() TF_IN_TURN;
   [[nodiscard]] const PairEnd& here() const { return here_; }
   [[nodiscard]] const PairEnd& there() const { return there_; }
-  // PairUser::on_ready() follows.
+  // PairUser::on_ready() follows. The end that connects first does so before it tells the peer here(): the
+  // peer may write as soon as it knows that, and this end takes what comes once it is ready.
   void connect(const PairEnd& there) TF_IN_TURN;
   [[nodiscard]] bool is_ready() const { return state_ == State::ready; }
 
@@ -105,7 +105,6 @@ class Pair {
   [[nodiscard]] std::uint64_t credited() const;
   // Says so of this end, if there is something to be said and room.
   void give_credit() TF_IN_TURN;
-  [[nodiscard]] bool owes_credit() const { return taken_ != credit_given_; }
   // The notice that has come with an immediate: a copy of it. Nothing if it is not the one of this position.
   [[nodiscard]] std::optional<Notice> notice(std::uint8_t slot) const;
 
@@ -119,7 +118,6 @@ class Pair {
 
   // --- its end
   void close() TF_IN_TURN;
-  [[nodiscard]] bool is_closing() const { return state_ == State::closing; }
   [[nodiscard]] bool is_fenced() const { return state_ == State::fenced; }
   // Its device is dead.
   void on_device_lost() TF_IN_TURN;
@@ -129,6 +127,9 @@ class Pair {
  private:
   enum class State : std::uint8_t { new_, making, made, connecting, ready, closing, fenced };
 
+  void begin(State during, int (Pair::*job)(), State after, void (Pair::*done)()) TF_IN_TURN;
+  void on_made() TF_IN_TURN;
+  void on_ready() TF_IN_TURN;
   [[nodiscard]] std::uint32_t limit() const { return options_.sends ? kWindow : kBackWindow; }
   [[nodiscard]] std::uint64_t& own_credit();
   [[nodiscard]] std::uint64_t own_credit_offset() const;
@@ -136,7 +137,8 @@ class Pair {
   [[nodiscard]] bool has_come_back() const;
   [[nodiscard]] int make_now();
   [[nodiscard]] int connect_now();
-  int post_receives(std::uint32_t count);
+  // Returns how many were posted: all, unless `returned` is an error.
+  std::uint32_t post_receives(std::uint32_t count, int& returned);
   void take_receive(const ibv_wc& completion) TF_IN_TURN;
   void take_send(const ibv_wc& completion) TF_IN_TURN;
   void fail(std::string why) TF_IN_TURN;
@@ -156,7 +158,10 @@ class Pair {
   QueuePair queue_pair_;
   std::optional<SendQueue> send_;
   PairEnd here_, there_;
-  std::string fault_;  // of the job that is being done
+  // What a job leaves; not to be looked at while busy_.
+  std::string fault_;
+  ibv_qp_cap cap_{};
+  std::uint32_t refused_receives_ = 0;
   std::deque<Mark> marks_;
   std::uint32_t work_ = 0, signalled_ = 0;  // numbers of work requests: the last, and the last signalled
   std::uint32_t staged_ = 0;
@@ -168,7 +173,6 @@ class Pair {
   bool in_error_ = false;  // the queue pair is in the error state for all we know
   bool device_lost_ = false;
   bool last_posted_ = false;  // post_last()
-  bool destroying_ = false;
 };
 
 }  // namespace tfabric::rdma::pairs

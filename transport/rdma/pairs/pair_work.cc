@@ -118,7 +118,7 @@ std::uint64_t Pair::own_credit_offset() const {
 }
 
 void Pair::give_credit() {
-  if (state_ != State::ready || !owes_credit() || send_->free() == 0) {
+  if (state_ != State::ready || taken_ == credit_given_ || send_->free() == 0) {
     return;
   }
   own_credit() = credit_given_ = taken_;
@@ -168,7 +168,9 @@ void Pair::take_receive(const ibv_wc& completion) {
   }
   if (used_ >= kReceiveBatch && state_ == State::ready) {
     used_ -= kReceiveBatch;
-    if (const int returned = post_receives(kReceiveBatch); returned != 0) {
+    int returned = 0;
+    receives_out_ += post_receives(kReceiveBatch, returned);
+    if (returned != 0) {
       fail(fmt::format("no receives can be posted: {}", verbs_fault(returned)));
       return;
     }

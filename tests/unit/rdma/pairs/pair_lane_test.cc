@@ -321,6 +321,19 @@ TEST_CASE("a fence waits until all has come back, but for a device that is dead"
   CHECK(lanes.verbs.queue_pairs() == 1);
 }
 
+TEST_CASE("a fence is through although as much is staged as a chain holds") {
+  engine::Engine engine{{}};
+  const engine::Guard guard(engine.lock());
+  TwoLanes lanes;
+  lanes.connect();
+  for (std::size_t slot = 0; slot < SendQueue::kChain; ++slot) {
+    REQUIRE(lanes.receiver.lane->announce(slot));
+  }
+  lanes.receiver.lane->shut();
+  REQUIRE_FALSE(lanes.receiver.lane->fence());
+  REQUIRE(lanes.until([&] { return lanes.receiver.fenced.has_value(); }));
+}
+
 TEST_CASE("an adapter that refuses a queue pair is named") {
   engine::Engine engine{{}};
   const engine::Guard guard(engine.lock());

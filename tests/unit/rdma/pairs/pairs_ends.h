@@ -92,7 +92,7 @@ class PairsWorld::Receiver final : private lane::LaneEvents, private lane::Contr
     std::unique_ptr<PairLane> lane;
     std::size_t port = 0;
     PairEnd there;
-    bool answered = false;
+    bool connected = false, answered = false;
   };
   void on_progress(lane::Lane& lane) override TF_IN_TURN;
   void on_fault(lane::Lane& lane, const Error& why) override TF_IN_TURN;

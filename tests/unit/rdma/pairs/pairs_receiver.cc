@@ -76,8 +76,11 @@ void PairsWorld::Receiver::on_offer(stripe::LaneSerial serial, std::size_t port,
 
 void PairsWorld::Receiver::on_progress(lane::Lane& lane) {
   Way& way = ways_[lane.id().value];
-  if (const PairEnd* here = way.lane->here(); here != nullptr && !std::exchange(way.answered, true)) {
+  const PairEnd* here = way.lane->here();
+  if (here != nullptr && !std::exchange(way.connected, true)) {
     way.lane->connect(way.there);
+  }
+  if (way.lane->is_ready() && !std::exchange(way.answered, true)) {
     world_->mail(0, [this, serial = lane.serial(), end = *here]()
                         TF_IN_TURN { world_->sender_->on_answer(serial, end); });
   }
