@@ -195,7 +195,7 @@ class SendComm final : public transport::SendComm,
   [[nodiscard]] bool is_trusted(const lane::Lane& lane) const TF_IN_TURN;
   [[nodiscard]] bool is_needed(stripe::RouteId route, Instant now) const TF_IN_TURN;
   [[nodiscard]] Duration head_start() const { return Duration(context_.options.connect_timeout) / 4; }
-  [[nodiscard]] bool has_one(Instant now) const TF_IN_TURN;
+  [[nodiscard]] bool has_working_lane(Instant now) const TF_IN_TURN;
   bool does_without(SendRoute& route, Instant now) TF_IN_TURN;
   [[nodiscard]] std::optional<session::RouteClass> carrying_class() const TF_IN_TURN;
   [[nodiscard]] bool has_open_lane(stripe::RouteId route) const TF_IN_TURN;

@@ -84,7 +84,7 @@ bool SendComm::is_needed(stripe::RouteId number, Instant now) const {
 
 // Returns true if the comm has a lane that works. One that joins for the first time has as long as
 // is_needed() gives it.
-bool SendComm::has_one(Instant now) const {
+bool SendComm::has_working_lane(Instant now) const {
   const bool joins = !welcomed() && now - opened_at_ < head_start();
   return std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) TF_IN_TURN {
     return is_trusted(*lane) || (lane->is_open() && joins);
@@ -94,7 +94,7 @@ bool SendComm::has_one(Instant now) const {
 // Where lanes are scarce, one is enough. A route that is waived stays so while that one works.
 bool SendComm::does_without(SendRoute& route, Instant now) {
   engine::Carrier* carrier = usable_carrier(route);
-  route.waived = has_one(now) && (route.waived || (carrier != nullptr && carrier->is_scarce()));
+  route.waived = has_working_lane(now) && (route.waived || (carrier != nullptr && carrier->is_scarce()));
   return route.waived;
 }
 
@@ -209,14 +209,11 @@ bool SendComm::dial(stripe::RouteId number, Instant now) {
   if (std::exchange(route.away, false)) {
     route.next_try = now;  // the link is back
   }
-  if (now < route.next_try) {
+  if (now < route.next_try || does_without(route, now)) {
     return false;
   }
   if (route.tried && !route.path->may_dial(route.port, now)) {
     route.wait_for_turn(now);
-    return false;
-  }
-  if (does_without(route, now)) {
     return false;
   }
   if (!open_lane(number)) {
