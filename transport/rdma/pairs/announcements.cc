@@ -8,15 +8,15 @@ namespace tfabric::rdma::pairs {
 
 void Announcer::post(stripe::GroupId group, std::span<const Buffer> buffers) {
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    block_->slots[(next_ - 1) % kReceives] = {.address = buffers[i].address,
-                                              .size = buffers[i].size,
-                                              .tag = buffers[i].tag,
-                                              .keys = buffers[i].keys,
-                                              .group = group.value,
-                                              .index = static_cast<std::uint8_t>(i),
-                                              .count = static_cast<std::uint8_t>(buffers.size()),
-                                              .reserved = {},
-                                              .number = next_};
+    block_->slots[slot_of(next_)] = {.address = buffers[i].address,
+                                     .size = buffers[i].size,
+                                     .tag = buffers[i].tag,
+                                     .keys = buffers[i].keys,
+                                     .group = group.value,
+                                     .index = static_cast<std::uint8_t>(i),
+                                     .count = static_cast<std::uint8_t>(buffers.size()),
+                                     .reserved = {},
+                                     .number = next_};
     ++next_;
   }
 }
@@ -29,7 +29,7 @@ void Announcer::speak(std::span<Speaker* const> pairs) {
     return;
   }
   speaker_ = (*speaker)->speaker_serial();
-  while (said_ != next_ && (*speaker)->announce((said_ - 1) % kReceives)) {
+  while (said_ != next_ && (*speaker)->announce(slot_of(said_))) {
     ++said_;
   }
 }
@@ -54,7 +54,7 @@ void Announcer::on_released(stripe::LaneSerial serial) {
 // The number says whose text the slot holds. It is written last, and looked at again behind the text: the
 // same receive may be announced anew, by another pair, while it is read.
 std::optional<Announcement> AnnouncedReceives::read(std::uint32_t number) const {
-  Announcement& slot = block_->slots[(number - 1) % kReceives];
+  Announcement& slot = block_->slots[slot_of(number)];
   if (read_once(slot.number) != number) {
     return std::nullopt;
   }

@@ -50,8 +50,8 @@ struct alignas(4096) PairMemory {
   alignas(64) std::uint64_t taken_back = 0;
 };
 
-// A posted receive, as the sender of the comm has it. `number` counts the receives of the comm from 1 on, and
-// lies in slot number % kReceives; those of one group follow each other.
+// A posted receive, as the sender of the comm has it. `number` counts the receives of the comm from 1 on;
+// those of one group follow each other.
 struct alignas(64) Announcement {
   std::uint64_t address = 0;
   std::uint32_t size = 0, tag = 0;
@@ -69,6 +69,7 @@ inline constexpr std::size_t kReceives = transport::kMaxRequests;
 struct alignas(4096) AnnouncementBlock {
   std::array<Announcement, kReceives> slots{};
 };
+[[nodiscard]] constexpr std::size_t slot_of(std::uint32_t number) { return (number - 1) % kReceives; }
 
 enum class Kind : std::uint8_t {
   whole = 0,   // a whole message, alone in its group: its size is the write's

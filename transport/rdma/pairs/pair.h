@@ -57,10 +57,14 @@ class Pair {
     // It enters its id here when it begins to close, for go_on_closing().
     std::vector<std::uint32_t>* closing = nullptr;
   };
-  // Work requests that the queue pair holds, and so completions at once: of sends and of receives.
+  // Work requests that the queue pair holds, of sends and of receives, and so completions at once.
   [[nodiscard]] static std::uint32_t sends_of(bool sender) { return sender ? 1024 : 320; }
   [[nodiscard]] static std::uint32_t receives_of(bool sender) {
     return (sender ? kBackWindow : kWindow) + kReceiveBatch;
+  }
+
+  [[nodiscard]] static std::uint32_t completions_of(bool sender) {
+    return sends_of(sender) + receives_of(sender);
   }
 
   explicit Pair(const Options& options);
@@ -68,6 +72,7 @@ class Pair {
   Pair& operator=(const Pair&) = delete;
 
   [[nodiscard]] std::uint32_t id() const { return options_.id; }
+  [[nodiscard]] std::uint32_t completions() const { return completions_of(options_.sends); }
   void set_user(PairUser* user) { user_ = user; }
 
   // Makes the queue pair: PairUser::on_made(), or on_failed(), follows. Call it once.

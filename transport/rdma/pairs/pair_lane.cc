@@ -55,8 +55,11 @@ stripe::LaneRoom PairLane::look(const stripe::Outgoing& message) const {
   const bool known = announced_ != nullptr && announced_->find(message.group, message.index, rail_) &&
                      carrier_->memory().key_of(message.owner, message.data, message.size);
   refused_ = refused_ || !known;
-  const bool room = pair_->is_ready() && pair_->window() > 0 && pair_->room() >= kRoom;
-  return {.queued = queued_, .room = room ? kMostBytes : 0, .takes = known};
+  return {.queued = queued_, .room = has_room(kRoom) ? kMostBytes : 0, .takes = known};
+}
+
+bool PairLane::has_room(std::uint32_t works) const {
+  return pair_->is_ready() && pair_->window() > 0 && pair_->room() >= works;
 }
 
 // Of a group of several, or by several work requests, the size alone says too little.
@@ -71,8 +74,7 @@ std::optional<stripe::Span> PairLane::give(const stripe::Piece& piece) {
   const auto place = announced_->find(message.group, message.index, rail_);
   const auto key = carrier_->memory().key_of(message.owner, piece.data(), piece.length);
   const std::uint32_t largest = carrier_->largest_write();
-  if (!place || !key || !pair_->is_ready() || pair_->window() == 0 ||
-      pair_->room() < kRoom + piece.length / largest) {
+  if (!place || !key || !has_room(kRoom + piece.length / largest)) {
     return std::nullopt;
   }
   const bool fits = message.size <= place->size;
@@ -107,8 +109,7 @@ std::optional<stripe::Span> PairLane::give(const stripe::Piece& piece) {
 }
 
 bool PairLane::say(std::span<const std::byte> record) {
-  if (record.size() > kMaxRecordBytes || !pair_->is_ready() || pair_->window() == 0 ||
-      pair_->room() < kRoom) {
+  if (record.size() > kMaxRecordBytes || !has_room(kRoom)) {
     return false;
   }
   Notice& notice = pair_->next_notice();
@@ -128,8 +129,6 @@ bool PairLane::announce(std::size_t slot) {
   pair_->stage_announcement(slot);
   return true;
 }
-
-bool PairLane::can_speak() const { return pair_->is_ready() && !failed_; }
 
 void PairLane::count_confirmed() {
   for (; counted_ < pair_->confirmed(); ++counted_) {
@@ -206,7 +205,7 @@ std::optional<std::uint64_t> PairLane::begin_fence() {
   return pair_->is_fenced() ? std::optional(pair_->taken()) : std::nullopt;
 }
 
-void PairLane::on_turn(Instant /*now*/) {
+void PairLane::on_turn() {
   noted_ = false;
   count_confirmed();
   if (events_ == nullptr || !is_open()) {

@@ -85,10 +85,10 @@ class PairLane final : public lane::Lane, public Speaker, private PairUser {
   // --- Speaker
   bool announce(std::size_t slot) override TF_IN_TURN;
   [[nodiscard]] stripe::LaneSerial speaker_serial() const override { return serial(); }
-  [[nodiscard]] bool can_speak() const override TF_IN_TURN;
+  [[nodiscard]] bool can_speak() const override TF_IN_TURN { return is_ready(); }
 
   // --- for its carrier, once in a turn
-  void on_turn(Instant now) TF_IN_TURN;
+  void on_turn() TF_IN_TURN;
   void on_time(Instant now) TF_IN_TURN;
 
  private:
@@ -105,6 +105,8 @@ class PairLane final : public lane::Lane, public Speaker, private PairUser {
   std::optional<std::uint64_t> begin_fence() override TF_IN_TURN;
   void note();
   void count_confirmed();
+  // For an immediate, and so many work requests.
+  [[nodiscard]] bool has_room(std::uint32_t works) const;
   [[nodiscard]] bool takes_whole(const stripe::Piece& piece, const AnnouncedReceives::Place& place) const;
 
   Status take(const Immediate& immediate, std::uint32_t bytes) TF_IN_TURN;

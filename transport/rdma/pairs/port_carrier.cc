@@ -70,7 +70,7 @@ std::optional<std::size_t> PortCarrier::queue_for(std::uint32_t completions) {
 
 std::unique_ptr<PairLane> PortCarrier::make(AnnouncementBlock& block, bool sends,
                                             const AnnouncedReceives* announced, std::size_t rail) {
-  const std::uint32_t completions = Pair::sends_of(sends) + Pair::receives_of(sends);
+  const std::uint32_t completions = Pair::completions_of(sends);
   const std::optional<std::size_t> queue = lost_ ? std::nullopt : queue_for(completions);
   if (!queue) {
     return nullptr;
@@ -79,7 +79,6 @@ std::unique_ptr<PairLane> PortCarrier::make(AnnouncementBlock& block, bool sends
   place = place == places_.end() ? places_.emplace(places_.end()) : place;
   queues_[*queue].promised += completions;
   place->queue = *queue;
-  place->completions = completions;
   const auto number = static_cast<std::size_t>(place - places_.begin());
   place->pair = std::make_shared<Pair>(Pair::Options{.rail = &options_.rail,
                                                      .connection = &options_.connection,
@@ -116,8 +115,8 @@ void PortCarrier::go_on_closing() {
       ++i;
       continue;
     }
+    queues_[at.queue].promised -= at.pair->completions();
     at.pair.reset();
-    queues_[at.queue].promised -= at.completions;
     closing_.erase(closing_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
@@ -164,11 +163,11 @@ bool PortCarrier::poll() {
 }
 
 // A lane may be gone after anything that its comm is told.
-void PortCarrier::pass_news(Instant now) {
+void PortCarrier::pass_news() {
   noted_now_.swap(noted_);
   for (std::size_t i = 0; i < noted_now_.size(); ++i) {
     if (PairLane* lane = noted_now(i); lane != nullptr) {
-      lane->on_turn(now);
+      lane->on_turn();
     }
   }
   noted_now_.clear();
@@ -178,7 +177,7 @@ bool PortCarrier::receive(Instant now) {
   now_ = now;
   options_.control->take_results();
   const bool any = poll() || !noted_.empty();
-  pass_news(now);
+  pass_news();
   go_on_closing();
   return any;
 }

@@ -81,7 +81,6 @@ class PortCarrier final : public engine::Carrier, public engine::Polled {
     PairLane* lane = nullptr;    // null: it has gone
     std::size_t queue = 0;
     std::uint32_t generation = 0;
-    std::uint32_t completions = 0;  // that it may have at once
   };
   struct Queue {
     CompletionQueue queue;
@@ -97,7 +96,7 @@ class PortCarrier final : public engine::Carrier, public engine::Polled {
                                  std::size_t rail) TF_IN_TURN;
   std::optional<std::size_t> queue_for(std::uint32_t completions);
   bool poll() TF_IN_TURN;
-  void pass_news(Instant now) TF_IN_TURN;
+  void pass_news() TF_IN_TURN;
   void go_on_closing() TF_IN_TURN;
 
   Options options_;

@@ -55,13 +55,13 @@ void MadeUpVerbs::run_until(Instant then) {
 
 // --- what goes wrong
 
-void MadeUpVerbs::silence(const ibv_context& hca, Instant until) {
-  auto& silenced = const_cast<Hca&>(static_cast<const Hca&>(hca));
+void MadeUpVerbs::silence(ibv_context& hca, Instant until) {
+  auto& silenced = static_cast<Hca&>(hca);
   silenced.silent_until = std::max(silenced.silent_until, until);
 }
 
-void MadeUpVerbs::kill(const ibv_context& hca) {
-  const_cast<Hca&>(static_cast<const Hca&>(hca)).dead = true;
+void MadeUpVerbs::kill(ibv_context& hca) {
+  static_cast<Hca&>(hca).dead = true;
   for (const auto& cq : cqs_) {
     if (cq->context == &hca) {
       cq->entries.clear();

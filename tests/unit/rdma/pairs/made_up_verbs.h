@@ -46,10 +46,10 @@ class MadeUpVerbs {
 
   // --- what goes wrong
   // Nothing passes this adapter's port until then.
-  void silence(const ibv_context& hca, Instant until);
+  void silence(ibv_context& hca, Instant until);
   // The device is dead: it neither sends nor takes anything, completes nothing, not even what has come and
   // was not polled, and refuses to modify queue pairs. What it has acknowledged it may have lost.
-  void kill(const ibv_context& hca);
+  void kill(ibv_context& hca);
   [[nodiscard]] bool is_dead(const ibv_context& hca) const;
 
   // Before each write to remote memory: returns false if nothing may be written there now.

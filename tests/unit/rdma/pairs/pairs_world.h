@@ -56,7 +56,6 @@ class PairsWorld {
     std::string fault;       // what is wrong; empty: nothing
     bool lost_data = false;  // a device died with what it had acknowledged, and the comm has said so
     std::uint64_t buried = 0, dealt_again = 0, late_writes = 0;
-    Duration longest_stall{};  // between two messages that are done
   };
   PairsWorld(std::uint64_t seed, const Rules& rules);
   ~PairsWorld();
@@ -103,7 +102,7 @@ class PairsWorld {
   std::size_t slot_ = kWhole;  // bytes of memory for each message
   std::string from_, to_;      // that memory, by number
   std::array<Instant, 2> still_until_{};
-  Instant last_done_{}, next_fault_{}, next_tick_{};
+  Instant next_fault_{}, next_tick_{};
   std::size_t faults_ = 0, most_open_ = 12;
   bool killed_ = false;
   Outcome outcome_;
