@@ -1,12 +1,11 @@
-// One end of a pair: its queue pair, what is under way on it, and its way from the first verb to the last.
+// One end of a pair: its queue pair, and the state of that from creation to destruction.
 //
 //   made --connect()--> ready --close(), or a failure--> closing --> fenced
 //
-// A queue pair that is closed goes to the error state; then all receives that were posted come back, either
-// with an immediate that had come or flushed, and all work that was posted does. Only then is it destroyed:
-// before that, the adapter may still write what is on its way, and read what it was to send. A device that is
-// dead gives nothing back, and is not waited for. The object lives until its fence is through, whoever has
-// used it: it belongs to its carrier (port_carrier.h).
+// close() moves the queue pair to the error state. Then each posted receive completes, successfully or
+// flushed, and so does all posted work. Only then is the queue pair destroyed: until that, the adapter may
+// still write data that is in flight, and read data to send. The completions of a dead device are not
+// awaited. The carrier (port_carrier.h) keeps the object until the queue pair is destroyed.
 //
 // Positions count immediates. Used with the engine held; the verbs that may block run by Control.
 #pragma once
@@ -28,7 +27,7 @@
 
 namespace tfabric::rdma::pairs {
 
-// Who uses a pair. It is told at most once that it has failed, and that its fence is through.
+// The user of a pair. on_failed() and on_fenced() are called at most once each.
 class PairUser {
  public:
   virtual void on_made() TF_IN_TURN = 0;   // Pair::here() is known

@@ -187,7 +187,7 @@ void PairLane::on_made() {
 
 void PairLane::on_ready() { on_news(); }
 
-// It may have failed within a call of its comm's, which is told in the carrier's turn.
+// The failure may occur inside a call by the comm, so on_lost() is called later, from on_turn().
 void PairLane::on_failed(std::string why) {
   failed_ = true;
   why_ = std::move(why);

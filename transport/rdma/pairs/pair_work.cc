@@ -11,13 +11,13 @@
 namespace tfabric::rdma::pairs {
 namespace {
 
-// Large pieces are waited for each by itself, and not with those behind them.
+// Writes of at least this size are signalled even in the middle of a chain.
 constexpr std::uint32_t kSignalBytes = 64u << 10;
 
 }  // namespace
 
-// The peer's write need not become visible at once: its low bytes may be there before the high ones, and then
-// it says less than before.
+// The low bytes of the peer's write may become visible before the high ones; the torn value is below the
+// previous one, so the maximum is kept.
 std::uint64_t Pair::credited() const {
   auto& word = options_.sends ? memory_->taken_forth : memory_->taken_back;
   credited_ = std::max(credited_, std::min(read_once(word), given_));
@@ -89,7 +89,8 @@ void Pair::post() {
   if (state_ != State::ready || std::exchange(staged_, 0) == 0) {
     return;
   }
-  // What nobody waits for is signalled only if nothing else would show that the peer is silent.
+  // Work without an immediate is signalled only if no signalled work is outstanding: some completion must
+  // show whether the peer answers.
   const bool waited_for = !marks_.empty() && static_cast<std::int32_t>(marks_.back().work - signalled_) > 0;
   if (!send_->awaited()) {
     progressed_at_ = std::max(progressed_at_, options_.connection->now());

@@ -106,7 +106,7 @@ void PortCarrier::forget(PairLane& lane) {
   std::replace(noted_now_.begin(), noted_now_.end(), &lane, static_cast<PairLane*>(nullptr));
 }
 
-// A fenced pair's place is used again, and its promise; whoever has the lane keeps the object.
+// Frees the places of fenced pairs, and their share of the completion queue. A lane keeps its Pair object.
 void PortCarrier::go_on_closing() {
   for (std::size_t i = 0; i < closing_.size();) {
     Place& at = place(place_of(closing_[i]));

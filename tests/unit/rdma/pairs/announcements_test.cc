@@ -15,7 +15,7 @@ using namespace tfabric::rdma::pairs;
 
 namespace {
 
-// What it writes arrives in order, when it is told to.
+// Delivers what it has written in order, one announcement per deliver().
 class WrittenPair final : public Speaker {
  public:
   WrittenPair(Announcer& from, AnnouncedReceives& to, std::uint32_t serial)

@@ -14,7 +14,7 @@ using namespace tfabric;
 using namespace tfabric::rdma::pairs;
 using namespace std::chrono_literals;
 
-TEST_CASE("jobs are done by another thread, in order, and their results are told in a turn") {
+TEST_CASE("jobs run on another thread, in order, and take_results() reports their results") {
   engine::Engine engine{{}};
   ControlThread control;
   const std::thread::id here = std::this_thread::get_id();

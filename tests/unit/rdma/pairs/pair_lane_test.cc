@@ -195,7 +195,7 @@ TEST_CASE("a group's messages come by their places, whole or in pieces, and larg
   CHECK(lanes.verbs.violations.empty());
 }
 
-TEST_CASE("a message that is too large for its receive is told, and not written") {
+TEST_CASE("a message that is too large for its receive is reported, and not written") {
   engine::Engine engine{{}};
   const engine::Guard guard(engine.lock());
   TwoLanes lanes;
