@@ -13,7 +13,8 @@ namespace tfabric::comm {
 using lane::Lane;
 
 RecvComm::RecvComm(const Context& context)
-    : CommCore(context, /*sends=*/false), announces_(context.options.max_recvs > 1) {}
+    : CommCore(context, /*sends=*/false),
+      announcer_(context.options.max_recvs > 1 ? std::make_unique<lane::Announcer>() : nullptr) {}
 
 RecvComm::~RecvComm() {
   {
@@ -92,7 +93,7 @@ void RecvComm::on_submitted() {
   bool any = false;
   while (Request* next = requests_.posted()) {
     Request& request = *next;
-    if (!failed() && !inbox_.make_room()) {
+    if (!failed() && !inbox_.make_room(request.completion.count)) {
       break;  // repeated when a receive is complete
     }
     // Before it is done, which may be at once: then its thread may post it again.
@@ -106,10 +107,11 @@ void RecvComm::on_submitted() {
     }
   }
   if (any && !failed()) {
-    if (!announces_ && report_is_due(/*arrival=*/false)) {
+    announce();
+    if (announcer_ == nullptr && report_is_due(/*arrival=*/false)) {
       report_posted();
     }
-    if (!announces_ && told_ != inbox_.next_group()) {
+    if (announcer_ == nullptr && told_ != inbox_.next_group()) {
       tend();  // it is reported later
     }
     conclude();
@@ -135,26 +137,43 @@ Status RecvComm::post(Request& request) {
   // Read before it is posted: what has come early completes it at once, and then the request may be used for
   // another receive by its own thread.
   const bool large = buffers[0].size > stripe::kMaxEagerBytes;
-  std::array<std::byte, 4 * transport::kMaxGroupedReceives> tags;
-  WireWriter wire(tags);
-  for (const transport::ReceiveBuffer& buffer : announces_ ? buffers : buffers.first(0)) {
-    wire.u32(buffer.tag);
+  std::array<lane::Announcer::Buffer, transport::kMaxGroupedReceives> texts;
+  for (std::size_t i = 0; announcer_ != nullptr && i < buffers.size(); ++i) {
+    texts[i] = {.address = reinterpret_cast<std::uint64_t>(buffers[i].data),
+                .size = static_cast<std::uint32_t>(buffers[i].size),
+                .tag = static_cast<std::uint32_t>(buffers[i].tag)};
   }
   tag_ = buffers[0].tag;
   if (const Result<bool> posted = inbox_.post(buffers, &request.completion); !posted) {
     return posted.error();
   }
-  if (!announces_) {
+  if (announcer_ != nullptr) {
+    announcer_->post(group, std::span(texts).first(request.completion.count));
+  } else {
     large_ = large_ || large;
-    return {};
   }
-  auto record = lane::encode_record(lane::RecordType::announce, std::span(tags).first(wire.offset()), group);
-  if (Lane* lane = suspicion_.speaker(); lane != nullptr) {
-    lane->tell(record);
-  }
-  announcements_.emplace(group.value, std::move(record));
-  announcements_.erase(group.value - static_cast<std::uint32_t>(stripe::Inbox::kMaxGroups));  // complete
   return {};
+}
+
+// Receives of which the sender may not know are told by the lane that speaks, or by the best one from now on.
+void RecvComm::announce() {
+  if (announcer_ == nullptr || !announcer_->has_unsaid()) {
+    return;
+  }
+  if (announcer_->lacks_speaker()) {
+    if (Lane* lane = suspicion_.speaker(); lane != nullptr) {
+      announcer_->begin(*lane);
+    }
+  }
+  announcer_->speak();
+}
+
+// The lane ends.
+void RecvComm::forget(const Lane& lane) {
+  suspicion_.forget(lane);
+  if (announcer_ != nullptr) {
+    announcer_->on_ended(lane);
+  }
 }
 
 // Small messages come without a report, whatever they are received into; a sender with another one behind
@@ -177,7 +196,7 @@ void RecvComm::on_ask(stripe::GroupId group) {
 
 void RecvComm::report_posted(Lane* lane) {
   const stripe::GroupId posted = inbox_.posted();
-  if (announces_ || ended_ || !told_.precedes(posted)) {
+  if (announcer_ != nullptr || ended_ || !told_.precedes(posted)) {
     return;
   }
   lane = lane != nullptr ? lane : suspicion_.speaker();
@@ -204,6 +223,7 @@ void RecvComm::on_progress(Lane& lane) {
   if (requests_.posted() != nullptr) {
     on_submitted();
   }
+  announce();
   if ((large_ || is_wanted()) && report_is_due(/*arrival=*/true)) {
     report_posted(lane.is_open() && !suspicion_.of(lane) ? &lane : nullptr);
   }
@@ -217,7 +237,7 @@ void RecvComm::on_progress(Lane& lane) {
 // have given up.
 void RecvComm::on_peer_finished(Lane& lane) {
   if (!lane.is_closed_in_order()) {
-    suspicion_.forget(lane);
+    forget(lane);
     lane.close();
     bury(lane);
     if (!lanes_.any_carries()) {
@@ -233,7 +253,7 @@ void RecvComm::on_peer_finished(Lane& lane) {
     return;
   }
   graves_.forbid(lane.serial());
-  suspicion_.forget(lane);
+  forget(lane);
   lane.close();
   if (!lanes_.any_carries()) {
     begin_outage({Errc::remote, fmt::format("{}: the peer closed it", lane.name())},
@@ -276,6 +296,10 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
         leaving->on_leaving();
       } else {
         graves_.settled(*serial);
+      }
+      if (announcer_ != nullptr) {
+        announcer_->on_released(*serial);
+        announce();
       }
       return {};
     }

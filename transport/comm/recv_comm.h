@@ -1,11 +1,11 @@
 // The receiving end of a comm.
 #pragma once
 
-#include <map>
 #include <optional>
 
 #include "transport/comm/comm_core.h"
 #include "transport/engine/turn.h"
+#include "transport/lane/announcements.h"
 #include "transport/session/comm_table.h"
 #include "transport/stripe/burial.h"
 #include "transport/stripe/inbox.h"
@@ -65,7 +65,8 @@ class RecvComm final : public transport::RecvComm, public CommCore, public sessi
   void on_ask(stripe::GroupId group);
   // Tells the sender which receives are posted, over this lane or any.
   void report_posted(lane::Lane* lane = nullptr) TF_IN_TURN;
-  void repeat_announcements() TF_IN_TURN;
+  void announce() TF_IN_TURN;
+  void forget(const lane::Lane& lane) TF_IN_TURN;
   void on_peer_finished(lane::Lane& lane) TF_IN_TURN;
   void end(Error why) TF_IN_TURN;
   void conclude() TF_IN_TURN;
@@ -79,14 +80,12 @@ class RecvComm final : public transport::RecvComm, public CommCore, public sessi
   // engine's side
   stripe::Inbox inbox_;
   stripe::Graves graves_;
-  bool announces_;
+  const std::unique_ptr<lane::Announcer> announcer_;  // null: receives are counted, and not announced
   // The receives that the sender knows of, which matters if they are not announced one by one.
   stripe::GroupId told_;
   Instant told_at_{};
   bool large_ = false;  // a receive that it does not know of may be for a message that waits for that
-  std::optional<stripe::GroupId> wanted_;  // the receive that it has asked about, and does not know of
-  // The announcements of groups that are not complete: the sender may not have them. By group.
-  std::map<std::uint32_t, std::vector<std::byte>> announcements_;
+  std::optional<stripe::GroupId> wanted_;       // the receive that it has asked about, and does not know of
   std::optional<Error> ended_;                  // nothing more arrives, and this is why
   std::optional<session::CommTable::Key> key_;  // in the table of comms that lanes may join
 };

@@ -16,6 +16,7 @@ void RecvComm::take_rest(Lane& lane) {
 }
 
 void RecvComm::on_lane_failed(Lane& lane, const Loss& loss) {
+  forget(lane);
   take_rest(lane);
   if (failed() || ended_) {
     return;
@@ -59,7 +60,7 @@ void RecvComm::on_fenced(Lane& lane, std::uint64_t position) {
 }
 
 void RecvComm::give_up(Lane& lane, const Error& why) {
-  suspicion_.forget(lane);
+  forget(lane);
   lane.keep(why.message.empty() ? "the peer has given it up" : why.message);
   lane.shut();
   take_rest(lane);
@@ -77,8 +78,11 @@ void RecvComm::on_alone() {
   }
 }
 
-void RecvComm::on_suspicion(const Lane& /*lane*/, bool suspected) {
+void RecvComm::on_suspicion(const Lane& lane, bool suspected) {
   if (suspected) {
+    if (announcer_ != nullptr && !lane.traits().places_remotely) {
+      announcer_->on_ended(lane);  // another one says all again
+    }
     retell();
     tend();
   }
@@ -98,21 +102,11 @@ void RecvComm::on_bury(stripe::LaneSerial serial) {
 
 // What the dead lane may not have delivered, or the new one can.
 void RecvComm::retell() {
-  if (announces_) {
-    repeat_announcements();
+  if (announcer_ != nullptr) {
+    announce();
   } else if (inbox_.next_group() != stripe::GroupId{}) {
     told_ = {inbox_.posted().value - stripe::kEagerWindow};
     report_posted();
-  }
-}
-
-void RecvComm::repeat_announcements() {
-  Lane* lane = suspicion_.speaker();
-  if (lane == nullptr) {
-    return;
-  }
-  for (const auto& [group, record] : announcements_) {
-    lane->tell(record);
   }
 }
 
@@ -130,7 +124,7 @@ void RecvComm::on_time(Instant now) {
     on_peer_ended(std::move(*over));  // of which lanes may be left that are silent
   }
   if (lanes_.any_carries() && !in_outage() && !suspicion_.any() &&
-      (announces_ || told_ == inbox_.next_group())) {
+      (announcer_ != nullptr || told_ == inbox_.next_group())) {
     leave();
   }
 }

@@ -8,7 +8,6 @@
 #include <chrono>
 
 #include "base/log.h"
-#include "base/wire_codec.h"
 #include "transport/lane/flow_failure.h"
 
 namespace tfabric::comm {
@@ -19,7 +18,7 @@ using LaneState = flows::SendFlows::State;
 SendComm::SendComm(const Context& context, const session::Hello& hello, std::uint8_t max_recvs,
                    std::vector<SendRoute> routes)
     : CommCore(context, /*sends=*/true),
-      announced_(max_recvs > 1 ? std::make_unique<AnnouncedRing>() : nullptr),
+      announced_(max_recvs > 1 ? std::make_unique<lane::AnnouncedReceives>() : nullptr),
       hello_(hello),
       routes_(std::move(routes)),
       has_standbys_(routes_.back().rank != routes_.front().rank),
@@ -164,20 +163,16 @@ std::optional<SendComm::Target> SendComm::next_target(int tag) {
     return Target{group, {}};
   }
   if (!current_) {
-    const Announced* next = announced_->front();
-    if (next == nullptr) {
-      return std::nullopt;
-    }
-    current_ = *next;
-    announced_->pop();
+    current_ = announced_->next();
+    used_ = 0;
   }
-  for (std::uint8_t i = 0; i < current_->count; ++i) {
-    if ((current_->used >> i & 1u) != 0 || current_->tags[i] != static_cast<std::uint32_t>(tag)) {
+  for (std::uint8_t i = 0; current_ && i < current_->count; ++i) {
+    if ((used_ >> i & 1u) != 0 || current_->tags[i] != static_cast<std::uint32_t>(tag)) {
       continue;
     }
     const Target target{current_->group, {i}};
-    current_->used = static_cast<std::uint8_t>(current_->used | 1u << i);
-    if (std::popcount(current_->used) == current_->count) {
+    used_ = static_cast<std::uint8_t>(used_ | 1u << i);
+    if (std::popcount(used_) == current_->count) {
       current_.reset();
     }
     return target;
@@ -422,7 +417,10 @@ void SendComm::leave_lane(Lane& lane) {
 Status SendComm::on_control(const lane::RecordHeader& header, std::span<const std::byte> body) {
   switch (header.type) {
     case lane::RecordType::announce:
-      return on_announce(header, body);
+      return announced_ != nullptr ? announced_->take(header.group, body)
+                                   : Error{Errc::internal,
+                                           "the receiver announced a group of receives, and its handle says "
+                                           "that it groups none"};
     case lane::RecordType::posted:
       outbox_.allow(header.group);  // on_progress() of this flow deals what may go now
       return {};
@@ -489,39 +487,6 @@ Status SendComm::on_welcome(stripe::LaneId id, const session::Welcome& welcome, 
   }
   if (silent_) {
     replace_silent(lane);
-  }
-  return {};
-}
-
-// Announcements come in order on one lane; if that lane dies, those that may be lost are repeated on another.
-Status SendComm::on_announce(const lane::RecordHeader& header, std::span<const std::byte> body) {
-  Announced announced{.group = header.group, .count = static_cast<std::uint8_t>(body.size() / 4)};
-  if (body.empty() || body.size() % 4 != 0 || body.size() / 4 > transport::kMaxGroupedReceives) {
-    return Error{Errc::internal, "the receiver announced a malformed group of receives"};
-  }
-  WireReader wire(body);
-  for (std::size_t i = 0; i < announced.count; ++i) {
-    wire.u32(announced.tags[i]);
-  }
-  if (announced_ == nullptr) {
-    return Error{Errc::internal,
-                 "the receiver announced a group of receives, and its handle says that it groups none"};
-  }
-  const std::uint32_t ahead = announced.group.value - next_announced_.value;
-  if (announced.group.precedes(next_announced_)) {
-    return {};  // it came by another lane
-  }
-  if (ahead >= stripe::Inbox::kMaxGroups) {
-    return Error{Errc::internal, "the receiver announced more receives than a comm may have"};
-  }
-  early_announced_.emplace(announced.group.value, announced);
-  for (auto next = early_announced_.find(next_announced_.value); next != early_announced_.end();
-       next = early_announced_.find(next_announced_.value)) {
-    if (!announced_->push(next->second)) {
-      return Error{Errc::internal, "the receiver announced more receives than a comm may have"};
-    }
-    early_announced_.erase(next);
-    next_announced_ = next_announced_.next();
   }
   return {};
 }

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
 
@@ -16,6 +15,7 @@
 #include "transport/engine/turn.h"
 #include "transport/flows/path.h"
 #include "transport/flows/send_flows.h"
+#include "transport/lane/announcements.h"
 #include "transport/session/hello.h"
 #include "transport/session/lane_opening.h"
 #include "transport/session/pairing.h"
@@ -114,13 +114,6 @@ class SendComm final : public transport::SendComm,
     stripe::GroupId group;
     stripe::ReceiveIndex index;
   };
-  // A group of receives as the receiver announced it.
-  struct Announced {
-    stripe::GroupId group;
-    std::uint8_t count = 0;
-    std::uint8_t used = 0;  // bit i: receive i has its message
-    std::array<std::uint32_t, transport::kMaxGroupedReceives> tags{};
-  };
 
   void await_confirmations();
   void on_submitted() override TF_IN_TURN;
@@ -215,14 +208,12 @@ class SendComm final : public transport::SendComm,
 
   Status on_welcome(stripe::LaneId lane, const session::Welcome& welcome,
                     const session::Tag& proof) override TF_IN_TURN;
-  Status on_announce(const lane::RecordHeader& header, std::span<const std::byte> body);
-
   // user's side
   stripe::GroupId next_group_;
-  std::optional<Announced> current_;
+  std::optional<lane::AnnouncedReceives::Group> current_;  // has receives without a message
+  std::uint8_t used_ = 0;                                  // bit i: its receive i has one
   // between the two
-  using AnnouncedRing = SpscRing<Announced, stripe::Inbox::kMaxGroups>;
-  const std::unique_ptr<AnnouncedRing> announced_;  // null: messages need no announcement
+  const std::unique_ptr<lane::AnnouncedReceives> announced_;  // null: messages need no announcement
   std::atomic<bool> welcomed_{false};
   // engine's side
   session::Hello hello_;
@@ -247,9 +238,6 @@ class SendComm final : public transport::SendComm,
   stripe::Outbox outbox_;
   std::optional<stripe::GroupId> asked_for_;  // the receive that the peer was last asked about
   stripe::Burials burials_;
-  // Announcements that have overtaken others, and the number of the next one.
-  std::map<std::uint32_t, Announced> early_announced_;
-  stripe::GroupId next_announced_;
   std::optional<Error> peer_over_;  // the peer has closed, and this is why sends fail
   std::string peer_reason_;         // in its own words, if it gave one
 };

@@ -44,6 +44,11 @@ struct Traits {
   // The largest piece that is worth its while beside other lanes, a multiple of stripe::kLineBytes; 0: what
   // the configuration says.
   std::uint32_t piece_bytes = 0;
+  // Lanes write pieces to the receives by themselves, and receives are announced by writes, all of which may
+  // still arrive when a lane has ended: until it is fenced at both ends (lane::Lane::fence()).
+  bool places_remotely = false;
+  // The largest record, header included, that lanes carry; longer ones go over others.
+  std::uint32_t largest_record = ~std::uint32_t{0};
   // The packets of a flow are seen here: they are counted, and can be recorded. Otherwise a kernel has them,
   // and to ask about a flow costs a system call.
   bool shows_packets = true;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "transport/engine/flow.h"
+#include "transport/lane/announcements.h"
 #include "transport/lane/flow_failure.h"
 #include "transport/lane/record.h"
 
@@ -17,6 +18,10 @@ void Lane::keep(std::string_view why) const {
   if (engine::FlowAccount* shown = account(); shown != nullptr) {
     shown->keep(why);
   }
+}
+
+bool Lane::announce(const AnnouncementBlock& block, std::uint32_t number) {
+  return say(encode_announcement(block, number));
 }
 
 void Lane::tell(std::vector<std::byte> record) {

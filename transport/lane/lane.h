@@ -29,6 +29,7 @@ class FlowAccount;
 namespace tfabric::lane {
 
 class Lane;
+struct AnnouncementBlock;
 
 // What has ended a lane.
 struct Loss {
@@ -106,7 +107,13 @@ class Lane : public stripe::Lane {
   virtual void flush() TF_IN_TURN = 0;
   // Sends a control record. Returns false if there is no room now.
   virtual bool say(std::span<const std::byte> record) TF_IN_TURN = 0;
-  // The same, as soon as there is room, behind those that wait already.
+  // Announces the group of receives whose first one has this number (announcements.h). Returns false if there
+  // is no room now.
+  virtual bool announce(const AnnouncementBlock& block, std::uint32_t number) TF_IN_TURN;
+  [[nodiscard]] bool can_say(std::size_t record_bytes) const {
+    return record_bytes <= traits().largest_record;
+  }
+  // Says a record that it can say, as soon as there is room, behind those that wait already.
   void tell(std::vector<std::byte> record) TF_IN_TURN;
   void tell_waiting() TF_IN_TURN;
   [[nodiscard]] bool has_waiting() const TF_IN_TURN { return !waiting_.empty(); }

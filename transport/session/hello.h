@@ -33,7 +33,7 @@
 namespace tfabric::session {
 
 // Grows with every change of the handle, the handshake or the records.
-inline constexpr std::uint8_t kProtocolVersion = 8;
+inline constexpr std::uint8_t kProtocolVersion = 9;
 
 using Token = SipHashKey;
 using Tag = SipHashTag;

@@ -85,8 +85,14 @@ using Refused = Result<Inbox::Receive*>;
 
 // Finds the next group a slot that is free, and a group for it. Returns false if it is kMaxGroups ahead of
 // one that is open.
-bool Inbox::make_room() {
+bool Inbox::make_room(std::size_t receives) {
   constexpr std::size_t kFirst = 4;
+  while (oldest_ != next_ && slot(oldest_) == nullptr) {
+    oldest_ = oldest_.next();
+  }
+  if (oldest_ != next_ && receives_ - slot(oldest_)->before + receives > kMaxReceives) {
+    return false;
+  }
   while (open_.empty() || slot(next_) != nullptr) {
     if (open_.size() == kMaxGroups) {
       return false;
@@ -107,7 +113,7 @@ bool Inbox::make_room() {
 
 Result<bool> Inbox::post(std::span<const transport::ReceiveBuffer> buffers, Completion* completion) {
   assert(!buffers.empty() && buffers.size() <= transport::kMaxGroupedReceives);
-  if (!make_room()) {
+  if (!make_room(buffers.size())) {
     return false;
   }
   Group& group = *free_.back();
@@ -115,7 +121,9 @@ Result<bool> Inbox::post(std::span<const transport::ReceiveBuffer> buffers, Comp
   slot(next_) = &group;
   group.count = static_cast<std::uint8_t>(buffers.size());
   group.complete = 0;
+  group.before = receives_;
   group.completion = completion;
+  receives_ += static_cast<std::uint32_t>(buffers.size());
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     Receive& receive = group.receives[i];
     receive.data = static_cast<std::byte*>(buffers[i].data);

@@ -39,8 +39,8 @@ struct Arrival {
 
 class Inbox {
  public:
-  // Groups that may be posted and not complete at once.
-  static constexpr std::size_t kMaxGroups = transport::kMaxRequests;
+  // Groups, and receives, from the oldest that is not complete to the newest.
+  static constexpr std::size_t kMaxGroups = transport::kMaxRequests, kMaxReceives = transport::kMaxRequests;
 
   struct Receive {
     std::byte* data = nullptr;
@@ -53,12 +53,11 @@ class Inbox {
     Coverage coverage;
   };
 
+  // Makes room for a further group of so many receives. Returns false if too many are open.
+  bool make_room(std::size_t receives);
   // Posts the next group; its completion is finished when every message of it is there, which may be at once.
-  // Makes room for a further group. Returns false if the one that was posted kMaxGroups before it is not
-  // complete yet.
-  bool make_room();
-  // Returns false if the group that was posted kMaxGroups before it is not complete yet. An error is as in
-  // claim(): the message that was set aside for the receive does not fit it.
+  // Returns false if there is no room. An error is as in claim(): the message that was set aside for the
+  // receive does not fit it.
   Result<bool> post(std::span<const transport::ReceiveBuffer> buffers, Completion* completion);
   // The number that the next posted group will have.
   [[nodiscard]] GroupId next_group() const { return next_; }
@@ -108,6 +107,7 @@ class Inbox {
     std::array<Receive, transport::kMaxGroupedReceives> receives;
     std::uint8_t count = 0;
     std::uint8_t complete = 0;
+    std::uint32_t before = 0;  // receives that were posted before it
     Completion* completion = nullptr;
   };
   // A message whose receive is not posted.
@@ -132,7 +132,8 @@ class Inbox {
   std::vector<std::unique_ptr<Group>> groups_;  // all of them, which stay where they are
   std::unique_ptr<Asides> asides_;              // by group; null until the first message is set aside
   std::size_t arriving_ = 0;                    // of them
-  GroupId next_;
+  GroupId next_, oldest_;       // that is posted next; that is open, or a complete one before it
+  std::uint32_t receives_ = 0;  // that were posted in all
   std::size_t outstanding_ = 0;
   bool brings_large_ = true;
   Traffic traffic_;

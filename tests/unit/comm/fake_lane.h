@@ -29,7 +29,7 @@ class FakeCarrier final : public engine::Carrier {
   std::string name_;
 };
 
-class FakeLane final : public lane::Lane {
+class FakeLane : public lane::Lane {
  public:
   explicit FakeLane(FakeCarrier& carrier) : carrier_(&carrier) {}
 

@@ -44,7 +44,7 @@ TEST_CASE("a handle has the bytes that other builds read") {
   std::array<std::byte, transport::kHandleBytes> bytes;
   write_handle(handle, bytes);
   CHECK(hex(bytes) ==
-        hex_of("54464142 08 01 03 02 09090909090909090909090909090909 3412000000000000 a00f 0605 d12c7958 "
+        hex_of("54464142 09 01 03 02 09090909090909090909090909090909 3412000000000000 a00f 0605 7cc0627b "
                "32x00 000a000001 07fd 14x00 02 0a08070a000003 27x00"));
 }
 

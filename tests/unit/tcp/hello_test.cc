@@ -91,12 +91,12 @@ TEST_CASE("hello and welcome read back as they were written, without the token")
   }
 }
 
-TEST_CASE("the handshake's records have their fields and tags where version 8 has them") {
+TEST_CASE("the handshake's records have their fields and tags where version 9 has them") {
   const Hello hello = true_hello();
   const Token& key = hello.token;
   const HelloBytes first = encode(hello);
   std::array<std::byte, witness::kContactBytes> contact{};
-  CHECK(first[0] == std::byte{8});
+  CHECK(first[0] == std::byte{9});
   CHECK(first[1] == std::byte{1});
   CHECK(is_at(first, 2, std::as_bytes(std::span(&hello.rail, 1))));
   CHECK(is_at(first, 4, std::as_bytes(std::span(&hello.serial.value, 1))));
@@ -114,7 +114,7 @@ TEST_CASE("the handshake's records have their fields and tags where version 8 ha
 
   const Welcome welcome = answer_to(hello);
   const WelcomeBytes second = encode(welcome, first, key);
-  CHECK(is_at(second, 0, std::array{std::byte{8}, std::byte{0}, std::byte{0}, std::byte{1}}));
+  CHECK(is_at(second, 0, std::array{std::byte{9}, std::byte{0}, std::byte{0}, std::byte{1}}));
   CHECK(is_at(second, 4, std::as_bytes(std::span(&hello.serial.value, 1))));
   CHECK(is_at(second, 8, welcome.nonce));
   lay_out(WireWriter(contact), welcome.witness);
@@ -131,8 +131,8 @@ TEST_CASE("a hello of another version, mode or length, of no kind or without a s
     bytes[at] = static_cast<std::byte>(value);
     return decode_hello(bytes);
   };
-  REQUIRE(with(0, 8));
-  CHECK_FALSE(with(0, 7));
+  REQUIRE(with(0, 9));
+  CHECK_FALSE(with(0, 8));
   CHECK_FALSE(with(1, 2));
   CHECK_FALSE(with(24, 1));
   Hello hello = true_hello();

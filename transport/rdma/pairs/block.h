@@ -1,19 +1,21 @@
-// What the two ends of a pair, and of a comm over pairs, write into each other's memory, and what immediates
-// say. A pair is a queue pair of each end, connected with each other.
+// What the two ends of a pair write into each other's memory, and what immediates say. A pair is a queue pair
+// of each end, connected with each other. Announcements of receives (lane/announcements.h) are written, too.
 //
 // Each end writes what it has prepared at the same offset of its own memory. What the peer may write at any
-// time is read once, checked, and then used (Notice::number and Announcement::number come last).
+// time is read once, checked, and then used (Notice::number comes last).
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <type_traits>
 
+#include "transport/lane/announcements.h"
 #include "transport/rdma/lane/connection.h"
 #include "transport/stripe/message.h"
-#include "transport/transport.h"
 
 namespace tfabric::rdma::pairs {
 
@@ -49,27 +51,6 @@ struct alignas(4096) PairMemory {
   alignas(64) std::uint64_t taken_forth = 0;  // by the comm's receiver
   alignas(64) std::uint64_t taken_back = 0;
 };
-
-// A posted receive, as the sender of the comm has it. `number` counts the receives of the comm from 1 on;
-// those of one group follow each other.
-struct alignas(64) Announcement {
-  std::uint64_t address = 0;
-  std::uint32_t size = 0, tag = 0;
-  std::array<std::uint32_t, kMaxRails> keys{};  // by the receiver's rail
-  std::uint32_t group = 0;
-  std::uint8_t index = 0, count = 0;  // its place in its group, and how many that has
-  std::array<std::uint8_t, 22> reserved{};
-  std::uint32_t number = 0;
-};
-static_assert(sizeof(Announcement) == 64 && std::is_trivially_copyable_v<Announcement>);
-
-// So many receives are announced and not complete at once.
-inline constexpr std::size_t kReceives = transport::kMaxRequests;
-
-struct alignas(4096) AnnouncementBlock {
-  std::array<Announcement, kReceives> slots{};
-};
-[[nodiscard]] constexpr std::size_t slot_of(std::uint32_t number) { return (number - 1) % kReceives; }
 
 enum class Kind : std::uint8_t {
   whole = 0,   // a whole message, alone in its group: its size is the write's
@@ -108,6 +89,11 @@ struct PairEnd {
   std::uint64_t announcements = 0;
   std::uint32_t announcements_key = 0;
 };
+
+using PairEndBytes = std::array<std::byte, 64>;
+[[nodiscard]] PairEndBytes encode(const PairEnd& end);
+// Nothing if it is malformed.
+[[nodiscard]] std::optional<PairEnd> decode_end(std::span<const std::byte> bytes);
 
 // Reads a field that the peer may overwrite at any time.
 template <class T>

@@ -54,11 +54,11 @@ int Pair::make_now() {
   registration_ = register_memory(memory_.get(), sizeof(PairMemory), /*remote=*/true);
   if (registration_) {
     announcements_ =
-        register_memory(options_.announcements, sizeof(AnnouncementBlock), /*remote=*/options_.sends);
+        register_memory(options_.announcements.get(), sizeof(lane::AnnouncementBlock), options_.sends);
   }
   if (!announcements_) {
     fault_ = fmt::format("{}: {} bytes cannot be registered: {} (`ulimit -l`?)", rail.name,
-                         sizeof(PairMemory) + sizeof(AnnouncementBlock), verbs_fault(-1));
+                         sizeof(PairMemory) + sizeof(lane::AnnouncementBlock), verbs_fault(-1));
     return -1;
   }
   ibv_qp_cap cap{};
@@ -91,7 +91,7 @@ void Pair::on_made() {
            .port = {.gid = rail.gid, .lid = rail.lid, .grh_required = rail.grh_required, .mtu = rail.mtu},
            .memory = reinterpret_cast<std::uint64_t>(memory_.get()),
            .key = registration_->rkey,
-           .announcements = reinterpret_cast<std::uint64_t>(options_.announcements),
+           .announcements = reinterpret_cast<std::uint64_t>(options_.announcements.get()),
            .announcements_key = announcements_->rkey};
   if (user_ != nullptr) {
     user_->on_made();

@@ -52,7 +52,7 @@ class Pair {
     std::uint32_t id = 0;  // in each wr_id: its place at the carrier, and its generation
     bool sends = false;    // it is the end of the comm's sender
     // Of the comm: announcements are written into the sender's, out of the receiver's.
-    AnnouncementBlock* announcements = nullptr;
+    std::shared_ptr<lane::AnnouncementBlock> announcements;
     // It enters its id here when it begins to close, for go_on_closing().
     std::vector<std::uint32_t>* closing = nullptr;
   };
@@ -94,8 +94,8 @@ class Pair {
   [[nodiscard]] Notice& next_notice();
   [[nodiscard]] std::uint8_t next_slot() const;
   void stage_notice() TF_IN_TURN;
-  // An announcement in this slot, of the receiver's end.
-  void stage_announcement(std::size_t slot) TF_IN_TURN;
+  // The announcement with this number, of the receiver's end.
+  void stage_announcement(std::uint32_t number) TF_IN_TURN;
   // Posts what was staged; the last of it is signalled if someone waits for it.
   void post() TF_IN_TURN;
   // An empty write, whose completion shows that the other end's adapter answers.

@@ -24,9 +24,8 @@ constexpr std::uint32_t kMostBytes = 1u << 30;
 
 }  // namespace
 
-PairLane::PairLane(PortCarrier& carrier, std::shared_ptr<Pair> pair, const AnnouncedReceives* announced,
-                   std::size_t rail)
-    : carrier_(&carrier), pair_(std::move(pair)), announced_(announced), rail_(rail) {
+PairLane::PairLane(PortCarrier& carrier, std::shared_ptr<Pair> pair, const Ends& ends)
+    : carrier_(&carrier), pair_(std::move(pair)), ends_(ends) {
   pair_->set_user(this);
   pair_->make();
 }
@@ -49,10 +48,27 @@ std::string PairLane::label() const {
   return fmt::format("queue pair {:#x} of {}", pair_->here().queue_pair.number, carrier_->name());
 }
 
+// The receiver's end answers when it is ready: the peer may write as soon as it has the answer.
+std::span<const std::byte> PairLane::text() const {
+  const bool is_due = ends_.offer ? pair_->is_ready() : made_;
+  return is_due ? std::span(text_) : std::span<const std::byte>();
+}
+
+Status PairLane::on_answer(std::span<const std::byte> answer) {
+  const std::optional<PairEnd> there = decode_end(answer);
+  if (!there || ends_.offer || !made_ || answered_) {
+    return Error{Errc::internal, fmt::format("{}: the peer's answer is malformed", name())};
+  }
+  answered_ = true;
+  pair_->connect(*there);
+  return {};
+}
+
 // --- what is sent
 
 stripe::LaneRoom PairLane::look(const stripe::Outgoing& message) const {
-  const bool known = announced_ != nullptr && announced_->find(message.group, message.index, rail_) &&
+  const bool known = ends_.announced != nullptr &&
+                     ends_.announced->find(message.group, message.index, ends_.rail) &&
                      carrier_->memory().key_of(message.owner, message.data, message.size);
   refused_ = refused_ || !known;
   return {.queued = queued_, .room = has_room(kRoom) ? kMostBytes : 0, .takes = known};
@@ -63,7 +79,7 @@ bool PairLane::has_room(std::uint32_t works) const {
 }
 
 // Of a group of several, or by several work requests, the size alone says too little.
-bool PairLane::takes_whole(const stripe::Piece& piece, const AnnouncedReceives::Place& place) const {
+bool PairLane::takes_whole(const stripe::Piece& piece, const lane::AnnouncedReceives::Place& place) const {
   const std::uint32_t most = carrier_->largest_whole();
   return piece.length == piece.message->size && place.count == 1 && piece.length <= most;
 }
@@ -71,7 +87,7 @@ bool PairLane::takes_whole(const stripe::Piece& piece, const AnnouncedReceives::
 // A message that is too large for its receive is not written: the notice says so.
 std::optional<stripe::Span> PairLane::give(const stripe::Piece& piece) {
   const stripe::Outgoing& message = *piece.message;
-  const auto place = announced_->find(message.group, message.index, rail_);
+  const auto place = ends_.announced->find(message.group, message.index, ends_.rail);
   const auto key = carrier_->memory().key_of(message.owner, piece.data(), piece.length);
   const std::uint32_t largest = carrier_->largest_write();
   if (!place || !key || !has_room(kRoom + piece.length / largest)) {
@@ -122,11 +138,14 @@ bool PairLane::say(std::span<const std::byte> record) {
   return true;
 }
 
-bool PairLane::announce(std::size_t slot) {
-  if (!pair_->is_ready() || pair_->room() < kRoom) {
+bool PairLane::announce(const lane::AnnouncementBlock& block, std::uint32_t number) {
+  const std::uint32_t count = block.slots[lane::slot_of(number)].count;
+  if (!pair_->is_ready() || pair_->room() < kRoom + count) {
     return false;
   }
-  pair_->stage_announcement(slot);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    pair_->stage_announcement(number + i);
+  }
   return true;
 }
 
@@ -181,7 +200,11 @@ void PairLane::on_news() {
 
 void PairLane::on_made() {
   made_ = true;
+  text_ = encode(pair_->here());
   rename();
+  if (ends_.offer) {
+    pair_->connect(*ends_.offer);
+  }
   on_news();
 }
 

@@ -1,17 +1,17 @@
 // A lane over a pair (pair.h): pieces are written to their places by the adapter, and what is said lies in
 // notices. Positions count immediates, of either direction for itself.
 //
-// The sender's end needs to know where a receive is before it takes a piece of a message (announcements.h).
-// What a pair carries was written before the receiver looks at it, so that its comm cannot refuse it first;
-// the fence takes the place of that: after it, nothing more is written.
+// The sender's end needs to know where a receive is before it takes a piece of a message
+// (lane/announcements.h). What a pair carries was written before the receiver looks at it, so that its comm
+// cannot refuse it first; the fence takes the place of that: after it, nothing more is written.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "transport/lane/lane.h"
-#include "transport/rdma/pairs/announcements.h"
+#include "transport/lane/announcements.h"
+#include "transport/lane/offers.h"
 #include "transport/rdma/pairs/pair.h"
 
 namespace tfabric::rdma::pairs {
@@ -29,18 +29,24 @@ class LocalMemory {
   ~LocalMemory() = default;
 };
 
-class PairLane final : public lane::Lane, public Speaker, private PairUser {
+class PairLane final : public lane::OfferedLane, private PairUser {
  public:
-  // `announced`: what the comm's sender knows of its receives, and `rail` the number of the receiver's rail
-  // among the keys; null at the receiver's end. Both, and the carrier, outlive the lane.
-  PairLane(PortCarrier& carrier, std::shared_ptr<Pair> pair, const AnnouncedReceives* announced,
-           std::size_t rail);
+  // What one end has to know.
+  struct Ends {
+    // At the sender's end: what its comm knows of receives, and the number of the receiver's rail among their
+    // keys.
+    const lane::AnnouncedReceives* announced = nullptr;
+    std::size_t rail = 0;
+    std::optional<PairEnd> offer;  // at the receiver's end
+  };
+  // The carrier, and what is announced, outlive the lane.
+  PairLane(PortCarrier& carrier, std::shared_ptr<Pair> pair, const Ends& ends);
   ~PairLane() override;
 
-  // What the peer is to be told of this end, once it is known: LaneEvents::on_progress() says when.
-  [[nodiscard]] const PairEnd* here() const TF_IN_TURN { return made_ ? &pair_->here() : nullptr; }
-  void connect(const PairEnd& there) TF_IN_TURN { pair_->connect(there); }
-  [[nodiscard]] bool is_ready() const TF_IN_TURN { return pair_->is_ready(); }
+  // --- lane::OfferedLane
+  [[nodiscard]] std::span<const std::byte> text() const override TF_IN_TURN;
+  Status on_answer(std::span<const std::byte> answer) override TF_IN_TURN;
+  [[nodiscard]] bool is_ready() const override TF_IN_TURN { return pair_->is_ready(); }
 
   // How many immediates have come.
   [[nodiscard]] std::uint64_t taken() const { return pair_->taken(); }
@@ -55,6 +61,7 @@ class PairLane final : public lane::Lane, public Speaker, private PairUser {
   std::optional<stripe::Span> give(const stripe::Piece& piece) override TF_IN_TURN;
   void flush() override TF_IN_TURN { pair_->post(); }
   bool say(std::span<const std::byte> record) override TF_IN_TURN;
+  bool announce(const lane::AnnouncementBlock& block, std::uint32_t number) override TF_IN_TURN;
   [[nodiscard]] std::uint64_t confirmed() const override TF_IN_TURN { return pair_->confirmed(); }
   [[nodiscard]] std::uint64_t given() const override TF_IN_TURN { return pair_->given(); }
   [[nodiscard]] bool awaits_peer() const override TF_IN_TURN { return confirmed() < given(); }
@@ -82,11 +89,6 @@ class PairLane final : public lane::Lane, public Speaker, private PairUser {
   [[nodiscard]] lane::Loss loss(bool in_use, Instant now) const override TF_IN_TURN;
   [[nodiscard]] std::string describe(Silence silence, bool in_use, Instant now) const override TF_IN_TURN;
 
-  // --- Speaker
-  bool announce(std::size_t slot) override TF_IN_TURN;
-  [[nodiscard]] stripe::LaneSerial speaker_serial() const override { return serial(); }
-  [[nodiscard]] bool can_speak() const override TF_IN_TURN { return is_ready(); }
-
   // --- for its carrier, once in a turn
   void on_turn() TF_IN_TURN;
   void on_time(Instant now) TF_IN_TURN;
@@ -107,7 +109,8 @@ class PairLane final : public lane::Lane, public Speaker, private PairUser {
   void count_confirmed();
   // For an immediate, and so many work requests.
   [[nodiscard]] bool has_room(std::uint32_t works) const;
-  [[nodiscard]] bool takes_whole(const stripe::Piece& piece, const AnnouncedReceives::Place& place) const;
+  [[nodiscard]] bool takes_whole(const stripe::Piece& piece,
+                                 const lane::AnnouncedReceives::Place& place) const;
 
   Status take(const Immediate& immediate, std::uint32_t bytes) TF_IN_TURN;
   Status take_piece(const stripe::Arrival& piece) TF_IN_TURN;
@@ -115,8 +118,8 @@ class PairLane final : public lane::Lane, public Speaker, private PairUser {
 
   PortCarrier* carrier_;
   std::shared_ptr<Pair> pair_;
-  const AnnouncedReceives* announced_;
-  std::size_t rail_;
+  Ends ends_;
+  PairEndBytes text_{};
   lane::LaneEvents* events_ = nullptr;
   lane::ControlSink* control_ = nullptr;
   stripe::Inbox* inbox_ = nullptr;
@@ -124,7 +127,7 @@ class PairLane final : public lane::Lane, public Speaker, private PairUser {
   std::uint64_t queued_ = 0, delivered_ = 0, counted_ = 0;
   Duration busy_{};
   std::string why_;  // it has failed
-  bool made_ = false, noted_ = false, news_ = false, failed_ = false;
+  bool made_ = false, answered_ = false, noted_ = false, news_ = false, failed_ = false;
   bool left_ = false, quiet_ = false;  // the peer has left; and all that had come is taken
   mutable bool refused_ = false;       // a message waits for its announcement
 };

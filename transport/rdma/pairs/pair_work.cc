@@ -58,10 +58,10 @@ void Pair::stage_notice() {
          .control = true});
 }
 
-void Pair::stage_announcement(std::size_t slot) {
-  const std::uint64_t offset = slot * sizeof(Announcement);
+void Pair::stage_announcement(std::uint32_t number) {
+  const std::uint64_t offset = lane::slot_of(number) * sizeof(lane::Announcement);
   stage({.local = here_.announcements + offset,
-         .length = sizeof(Announcement),
+         .length = sizeof(lane::Announcement),
          .lkey = announcements_->lkey,
          .remote = there_.announcements + offset,
          .rkey = there_.announcements_key,

@@ -26,11 +26,13 @@ constexpr engine::Traits kTraits{.answers_without_process = true,
                                  .end_means_closed = false,
                                  .reset_says_why = false,
                                  .retries_at_once = false,
+                                 .places_remotely = true,
+                                 .largest_record = kMaxRecordBytes,
                                  .shows_packets = false};
 
 }  // namespace
 
-PortCarrier::PortCarrier(Options options) : Carrier(kTraits), options_(std::move(options)) {}
+PortCarrier::PortCarrier(Options options) : OfferingCarrier(kTraits), options_(std::move(options)) {}
 
 // Jobs that are being done use the pairs.
 PortCarrier::~PortCarrier() { options_.control.reset(); }
@@ -42,12 +44,22 @@ std::uint32_t PortCarrier::largest_whole() const {
 
 // --- pairs
 
-std::unique_ptr<PairLane> PortCarrier::make_sender(AnnouncedReceives& announced, std::size_t rail) {
-  return make(announced.block(), /*sends=*/true, &announced, rail);
+std::unique_ptr<lane::OfferedLane> PortCarrier::offer(const lane::AnnouncedReceives& announced,
+                                                      std::size_t theirs) {
+  return make(announced.block(), {.announced = &announced, .rail = theirs, .offer = {}});
 }
 
-std::unique_ptr<PairLane> PortCarrier::make_receiver(Announcer& announcer) {
-  return make(announcer.block(), /*sends=*/false, nullptr, 0);
+Result<std::unique_ptr<lane::OfferedLane>> PortCarrier::take_up(std::span<const std::byte> offer,
+                                                                const lane::Announcer& announcer) {
+  const std::optional<PairEnd> there = decode_end(offer);
+  if (!there) {
+    return Error{Errc::internal, "the peer's offer of a queue pair is malformed"};
+  }
+  std::unique_ptr<lane::OfferedLane> lane = make(announcer.block(), {.offer = there});
+  if (lane == nullptr) {
+    return Error{Errc::unusable, fmt::format("rail {} cannot have more queue pairs", name())};
+  }
+  return lane;
 }
 
 // Each queue pair may have a completion for each of its work requests, and none may be lost.
@@ -68,8 +80,9 @@ std::optional<std::size_t> PortCarrier::queue_for(std::uint32_t completions) {
   return queues_.size() - 1;
 }
 
-std::unique_ptr<PairLane> PortCarrier::make(AnnouncementBlock& block, bool sends,
-                                            const AnnouncedReceives* announced, std::size_t rail) {
+std::unique_ptr<PairLane> PortCarrier::make(const std::shared_ptr<lane::AnnouncementBlock>& block,
+                                            const PairLane::Ends& ends) {
+  const bool sends = ends.announced != nullptr;
   const std::uint32_t completions = Pair::completions_of(sends);
   const std::optional<std::size_t> queue = lost_ ? std::nullopt : queue_for(completions);
   if (!queue) {
@@ -86,9 +99,9 @@ std::unique_ptr<PairLane> PortCarrier::make(AnnouncementBlock& block, bool sends
                                                      .cq = queues_[*queue].queue.get(),
                                                      .id = id_of(number, ++place->generation),
                                                      .sends = sends,
-                                                     .announcements = &block,
+                                                     .announcements = block,
                                                      .closing = &closing_});
-  auto lane = std::make_unique<PairLane>(*this, place->pair, announced, rail);
+  auto lane = std::make_unique<PairLane>(*this, place->pair, ends);
   place->lane = lane.get();
   return lane;
 }

@@ -14,7 +14,7 @@
 
 namespace tfabric::rdma::pairs {
 
-class PortCarrier final : public engine::Carrier, public engine::Polled {
+class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
  public:
   static constexpr Duration kTick = std::chrono::milliseconds(1);
 
@@ -28,11 +28,6 @@ class PortCarrier final : public engine::Carrier, public engine::Polled {
   explicit PortCarrier(Options options);
   ~PortCarrier() override;
 
-  // The sender's end of a lane; `announced`: what its comm knows of receives, `rail`: the peer's rail among
-  // their keys. The other end, of which announcements are sent. Null: the adapter cannot have more pairs. The
-  // lanes must not outlive the carrier.
-  std::unique_ptr<PairLane> make_sender(AnnouncedReceives& announced, std::size_t rail) TF_IN_TURN;
-  std::unique_ptr<PairLane> make_receiver(Announcer& announcer) TF_IN_TURN;
   // The device is dead, whatever its verbs say.
   void on_device_lost() TF_IN_TURN;
 
@@ -45,6 +40,12 @@ class PortCarrier final : public engine::Carrier, public engine::Polled {
   // Completions of pairs that are gone.
   [[nodiscard]] std::uint64_t stale() const { return stale_; }
   [[nodiscard]] std::size_t pairs() const;
+
+  // --- lane::OfferingCarrier
+  std::unique_ptr<lane::OfferedLane> offer(const lane::AnnouncedReceives& announced,
+                                           std::size_t theirs) override TF_IN_TURN;
+  Result<std::unique_ptr<lane::OfferedLane>> take_up(std::span<const std::byte> offer,
+                                                     const lane::Announcer& announcer) override TF_IN_TURN;
 
   // --- engine::Carrier
   [[nodiscard]] const std::string& name() const override { return options_.rail.name; }
@@ -92,8 +93,8 @@ class PortCarrier final : public engine::Carrier, public engine::Polled {
   [[nodiscard]] ibv_cq* queue_at(std::size_t number) const { return queues_[number].queue.get(); }
   [[nodiscard]] PairLane* noted_now(std::size_t number) const { return noted_now_[number]; }
 
-  std::unique_ptr<PairLane> make(AnnouncementBlock& block, bool sends, const AnnouncedReceives* announced,
-                                 std::size_t rail) TF_IN_TURN;
+  std::unique_ptr<PairLane> make(const std::shared_ptr<lane::AnnouncementBlock>& block,
+                                 const PairLane::Ends& ends) TF_IN_TURN;
   std::optional<std::size_t> queue_for(std::uint32_t completions);
   bool poll() TF_IN_TURN;
   void pass_news() TF_IN_TURN;

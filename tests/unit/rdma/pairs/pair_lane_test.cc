@@ -35,7 +35,7 @@ struct End final : lane::LaneEvents, lane::ControlSink {
   }
 
   Port port;
-  std::unique_ptr<PairLane> lane;
+  std::unique_ptr<lane::OfferedLane> lane;
   std::string fault;
   std::optional<std::string> lost;
   std::optional<std::uint64_t> fenced;
@@ -72,19 +72,25 @@ class TwoLanes {
   TwoLanes& operator=(const TwoLanes&) = delete;
 
   void make() TF_IN_TURN {
-    sender.lane = sender.port.carrier->make_sender(announced, 0);
-    receiver.lane = receiver.port.carrier->make_receiver(announcer);
+    sender.lane = sender.port.carrier->offer(announced, 0);
     sender.lane->attach(sender, sender, nullptr);
-    receiver.lane->attach(receiver, receiver, &inbox);
     sender.lane->enter({0}, {1}, "send");
+    REQUIRE(until([&] { return !sender.lane->text().empty() || sender.lost; }));
+    if (sender.lost) {
+      return;
+    }
+    auto taken = receiver.port.carrier->take_up(sender.lane->text(), announcer);
+    REQUIRE(taken.ok());
+    receiver.lane = std::move(*taken);
+    receiver.lane->attach(receiver, receiver, &inbox);
     receiver.lane->enter({0}, {1}, "receive");
+    announcer.begin(*receiver.lane);
   }
   void connect() TF_IN_TURN {
     make();
-    REQUIRE(until([&] { return sender.lane->here() != nullptr && receiver.lane->here() != nullptr; }));
-    sender.lane->connect(*receiver.lane->here());
-    receiver.lane->connect(*sender.lane->here());
-    REQUIRE(until([&] { return sender.lane->is_ready() && receiver.lane->is_ready(); }));
+    REQUIRE(until([&] { return !receiver.lane->text().empty(); }));
+    REQUIRE(sender.lane->on_answer(receiver.lane->text()).ok());
+    REQUIRE(until([&] { return sender.lane->is_ready(); }));
     sender.lane->join();
     receiver.lane->join();
   }
@@ -113,7 +119,7 @@ class TwoLanes {
   // Posts a group of receives of so many bytes each, one behind the other from `offset` on.
   void post(std::size_t offset, std::vector<std::uint32_t> sizes, stripe::Completion& completion) {
     std::vector<transport::ReceiveBuffer> buffers;
-    std::vector<Announcer::Buffer> texts;
+    std::vector<lane::Announcer::Buffer> texts;
     for (const std::uint32_t size : sizes) {
       buffers.push_back({memory.data() + offset, size, 5, nullptr});
       texts.push_back({.address = reinterpret_cast<std::uint64_t>(memory.data() + offset),
@@ -144,16 +150,15 @@ class TwoLanes {
 
   MadeUpVerbs verbs;
   std::vector<std::byte> memory;
-  AnnouncedReceives announced;
-  Announcer announcer;
+  lane::AnnouncedReceives announced;
+  lane::Announcer announcer;
   stripe::Inbox inbox;
   End sender, receiver;
 
  private:
   void speak() TF_IN_TURN {
     if (receiver.lane != nullptr && receiver.lane->carries()) {
-      Speaker* speaker = receiver.lane.get();
-      announcer.speak(std::span(&speaker, 1));
+      announcer.speak();
       receiver.lane->flush();
     }
   }
@@ -310,7 +315,7 @@ TEST_CASE("a fence waits until all has come back, but for a device that is dead"
     CHECK(lanes.receiver.port.carrier->is_away());
     CHECK_THAT(lanes.receiver.port.carrier->why_away(MadeUpVerbs::now()),
                Contains("rail there:1: its device"));
-    CHECK(lanes.receiver.port.carrier->make_receiver(lanes.announcer) == nullptr);
+    CHECK(lanes.receiver.port.carrier->offer(lanes.announced, 0) == nullptr);
   } else {
     lanes.receiver.lane->shut();
   }
@@ -326,8 +331,10 @@ TEST_CASE("a fence is through although as much is staged as a chain holds") {
   const engine::Guard guard(engine.lock());
   TwoLanes lanes;
   lanes.connect();
-  for (std::size_t slot = 0; slot < SendQueue::kChain; ++slot) {
-    REQUIRE(lanes.receiver.lane->announce(slot));
+  const std::vector<lane::Announcer::Buffer> one(1);
+  for (std::uint32_t number = 1; number <= SendQueue::kChain; ++number) {
+    lanes.announcer.post({number}, one);
+    REQUIRE(lanes.receiver.lane->announce(*lanes.announcer.block(), number));
   }
   lanes.receiver.lane->shut();
   REQUIRE_FALSE(lanes.receiver.lane->fence());
@@ -348,16 +355,16 @@ TEST_CASE("pairs beyond a completion queue's entries have another one, and their
   engine::Engine engine{{}};
   const engine::Guard guard(engine.lock());
   TwoLanes lanes;
-  std::vector<std::unique_ptr<PairLane>> many;
+  std::vector<std::unique_ptr<lane::OfferedLane>> many;
   for (int i = 0; i < 40; ++i) {
-    many.push_back(lanes.sender.port.carrier->make_sender(lanes.announced, 0));
+    many.push_back(lanes.sender.port.carrier->offer(lanes.announced, 0));
   }
   CHECK(lanes.verbs.cqs > 1);
   const std::size_t queues = lanes.verbs.cqs;
   many.clear();
   REQUIRE(lanes.until([&] { return lanes.sender.port.carrier->pairs() == 0; }));
   for (int i = 0; i < 40; ++i) {
-    many.push_back(lanes.sender.port.carrier->make_sender(lanes.announced, 0));
+    many.push_back(lanes.sender.port.carrier->offer(lanes.announced, 0));
   }
   CHECK(lanes.verbs.cqs == queues);
   many.clear();

@@ -37,7 +37,7 @@ class PairsWorld::Sender final : private lane::LaneEvents, private lane::Control
  public:
   explicit Sender(PairsWorld& world);
   void turn() TF_IN_TURN;
-  void on_answer(stripe::LaneSerial serial, const PairEnd& there) TF_IN_TURN;
+  void on_answer(stripe::LaneSerial serial, const std::vector<std::byte>& text) TF_IN_TURN;
   void on_buried(stripe::LaneSerial serial, std::uint64_t position) TF_IN_TURN;
   [[nodiscard]] std::string describe() const;
   [[nodiscard]] std::uint64_t dealt_again() const { return outbox_.dealt_again(); }
@@ -46,7 +46,7 @@ class PairsWorld::Sender final : private lane::LaneEvents, private lane::Control
 
  private:
   struct Way {
-    std::unique_ptr<PairLane> lane;
+    std::unique_ptr<lane::OfferedLane> lane;
     std::size_t port = 0;
     bool offered = false, settled = true;
   };
@@ -67,7 +67,7 @@ class PairsWorld::Sender final : private lane::LaneEvents, private lane::Control
   PairsWorld* world_;
   stripe::Outbox outbox_;
   stripe::Burials burials_;
-  AnnouncedReceives announced_;
+  lane::AnnouncedReceives announced_;
   std::vector<Way> ways_;  // by LaneId
   std::vector<Instant> next_try_;
   std::uint32_t last_serial_ = 0;
@@ -78,7 +78,7 @@ class PairsWorld::Receiver final : private lane::LaneEvents, private lane::Contr
  public:
   explicit Receiver(PairsWorld& world) : world_(&world) {}
   void turn() TF_IN_TURN;
-  void on_offer(stripe::LaneSerial serial, std::size_t port, const PairEnd& there) TF_IN_TURN;
+  void on_offer(stripe::LaneSerial serial, std::size_t port, const std::vector<std::byte>& text) TF_IN_TURN;
   void on_ready(stripe::LaneSerial serial) TF_IN_TURN;
   void on_bury(stripe::LaneSerial serial) TF_IN_TURN;
   void on_settled(stripe::LaneSerial serial);
@@ -89,10 +89,9 @@ class PairsWorld::Receiver final : private lane::LaneEvents, private lane::Contr
 
  private:
   struct Way {
-    std::unique_ptr<PairLane> lane;
+    std::unique_ptr<lane::OfferedLane> lane;
     std::size_t port = 0;
-    PairEnd there;
-    bool connected = false, answered = false;
+    bool answered = false;
   };
   void on_progress(lane::Lane& lane) override TF_IN_TURN;
   void on_fault(lane::Lane& lane, const Error& why) override TF_IN_TURN;
@@ -108,7 +107,7 @@ class PairsWorld::Receiver final : private lane::LaneEvents, private lane::Contr
   PairsWorld* world_;
   stripe::Inbox inbox_;
   stripe::Graves graves_;
-  Announcer announcer_;
+  lane::Announcer announcer_;
   std::vector<Way> ways_;
   std::size_t posted_ = 0;
 };

@@ -23,13 +23,12 @@ void PairsWorld::Receiver::turn() {
     }
   }
   post();
-  std::vector<Speaker*> pairs;
   for (const Way& way : ways_) {
-    if (way.lane->carries()) {
-      pairs.push_back(way.lane.get());
+    if (way.lane->carries() && announcer_.lacks_speaker()) {
+      announcer_.begin(*way.lane);
     }
   }
-  announcer_.speak(pairs);
+  announcer_.speak();
   for (const Way& way : ways_) {
     if (way.lane->carries()) {
       way.lane->flush();
@@ -51,7 +50,8 @@ void PairsWorld::Receiver::post() {
       return;
     }
     ++posted_;
-    Announcer::Buffer text{.address = reinterpret_cast<std::uint64_t>(to), .size = message.size, .tag = 7};
+    lane::Announcer::Buffer text{
+        .address = reinterpret_cast<std::uint64_t>(to), .size = message.size, .tag = 7};
     for (std::size_t i = 0; i < world_->hosts_[1]->ports.size(); ++i) {
       text.keys[i] = world_->hosts_[1]->ports[i]->memory->rkey;
     }
@@ -59,30 +59,27 @@ void PairsWorld::Receiver::post() {
   }
 }
 
-void PairsWorld::Receiver::on_offer(stripe::LaneSerial serial, std::size_t port, const PairEnd& there) {
+void PairsWorld::Receiver::on_offer(stripe::LaneSerial serial, std::size_t port,
+                                    const std::vector<std::byte>& text) {
   if (graves_.forbids(serial)) {
     return;
   }
-  auto lane = world_->hosts_[1]->ports[port]->carrier->make_receiver(announcer_);
-  if (lane == nullptr) {  // its device is dead
+  auto lane = world_->hosts_[1]->ports[port]->carrier->take_up(text, announcer_);
+  if (!lane) {  // its device is dead
     graves_.add(serial, 0);
     tell_buried(serial, 0);
     return;
   }
-  lane->enter({ways_.size()}, serial, "receive");
-  lane->attach(*this, *this, &inbox_);
-  ways_.push_back({.lane = std::move(lane), .port = port, .there = there});
+  (*lane)->enter({ways_.size()}, serial, "receive");
+  (*lane)->attach(*this, *this, &inbox_);
+  ways_.push_back({.lane = std::move(*lane), .port = port});
 }
 
 void PairsWorld::Receiver::on_progress(lane::Lane& lane) {
   Way& way = ways_[lane.id().value];
-  const PairEnd* here = way.lane->here();
-  if (here != nullptr && !std::exchange(way.connected, true)) {
-    way.lane->connect(way.there);
-  }
-  if (way.lane->is_ready() && !std::exchange(way.answered, true)) {
-    world_->mail(0, [this, serial = lane.serial(), end = *here]()
-                        TF_IN_TURN { world_->sender_->on_answer(serial, end); });
+  if (const auto text = way.lane->text(); !text.empty() && !std::exchange(way.answered, true)) {
+    world_->mail(0, [this, serial = lane.serial(), answer = std::vector(text.begin(), text.end())]()
+                        TF_IN_TURN { world_->sender_->on_answer(serial, answer); });
   }
   if (lane.timeouts_in_row() >= kSilent) {
     bury(lane);
@@ -101,8 +98,8 @@ void PairsWorld::Receiver::on_fault(lane::Lane& /*lane*/, const Error& why) {
 
 void PairsWorld::Receiver::bury(lane::Lane& lane) {
   lane.shut();
-  announcer_.on_ended(lane.serial());
-  const std::uint64_t taken = ways_[lane.id().value].lane->taken();
+  announcer_.on_ended(lane);
+  const std::uint64_t taken = static_cast<const PairLane&>(lane).taken();
   const auto position = lane.fence();
   if (position || !world_->rules_.fence) {
     const std::uint64_t told = position.value_or(taken);

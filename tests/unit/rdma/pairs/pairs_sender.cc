@@ -24,7 +24,7 @@ PairsWorld::Sender::Way* PairsWorld::Sender::find(stripe::LaneSerial serial) {
 }
 
 void PairsWorld::Sender::open(std::size_t port) {
-  auto lane = world_->hosts_[0]->ports[port]->carrier->make_sender(announced_, port);
+  auto lane = world_->hosts_[0]->ports[port]->carrier->offer(announced_, port);
   if (lane == nullptr) {
     return;
   }
@@ -95,9 +95,9 @@ void PairsWorld::Sender::pump() {
 void PairsWorld::Sender::on_progress(lane::Lane& lane) {
   Way& way = ways_[lane.id().value];
   const stripe::LaneSerial serial = lane.serial();
-  if (const PairEnd* here = way.lane->here(); here != nullptr && !std::exchange(way.offered, true)) {
-    world_->mail(1, [this, serial, port = way.port, end = *here]()
-                        TF_IN_TURN { world_->receiver_->on_offer(serial, port, end); });
+  if (const auto text = way.lane->text(); !text.empty() && !std::exchange(way.offered, true)) {
+    world_->mail(1, [this, serial, port = way.port, offer = std::vector(text.begin(), text.end())]()
+                        TF_IN_TURN { world_->receiver_->on_offer(serial, port, offer); });
   }
   if (way.lane->is_ready() && !lane.carries()) {
     lane.join();
@@ -115,9 +115,13 @@ void PairsWorld::Sender::on_fault(lane::Lane& /*lane*/, const Error& why) {
   world_->broken("sender: " + why.message);
 }
 
-void PairsWorld::Sender::on_answer(stripe::LaneSerial serial, const PairEnd& there) {
-  if (Way* way = find(serial); way != nullptr && way->lane->is_open()) {
-    way->lane->connect(there);
+void PairsWorld::Sender::on_answer(stripe::LaneSerial serial, const std::vector<std::byte>& text) {
+  Way* way = find(serial);
+  if (way == nullptr || !way->lane->is_open()) {
+    return;
+  }
+  if (const Status answered = way->lane->on_answer(text); !answered) {
+    world_->broken("sender: " + answered.error().message);
   }
 }
 

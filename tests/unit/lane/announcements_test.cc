@@ -1,0 +1,271 @@
+// Announcements of receives, some of which arrive late.
+#include "transport/lane/announcements.h"
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "base/wire_codec.h"
+#include "tests/sanitized.h"
+#include "tests/unit/comm/fake_lane.h"
+#include "transport/lane/record.h"
+
+using namespace tfabric;
+using namespace tfabric::lane;
+using tfabric::comm::test::FakeCarrier;
+using tfabric::comm::test::FakeLane;
+
+namespace {
+
+FakeCarrier& placing() {
+  static FakeCarrier carrier("placing", {.places_remotely = true});
+  return carrier;
+}
+
+// Writes announcements into the sender's memory, in order, one per deliver().
+class WrittenPair final : public FakeLane {
+ public:
+  WrittenPair(AnnouncedReceives& to, std::uint32_t serial) : FakeLane(placing()), to_(&to) {
+    enter({0}, {serial}, "receive");
+  }
+  bool announce(const AnnouncementBlock& block, std::uint32_t number) override {
+    const std::uint32_t count = block.slots[slot_of(number)].count;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      way_.emplace_back(slot_of(number + i), block.slots[slot_of(number + i)]);
+    }
+    return true;
+  }
+  bool deliver() {
+    if (way_.empty()) {
+      return false;
+    }
+    to_->block()->slots[way_.front().first] = way_.front().second;
+    way_.pop_front();
+    return true;
+  }
+  void destroy() { way_.clear(); }
+
+  bool alive = true;
+
+ private:
+  AnnouncedReceives* to_;
+  std::deque<std::pair<std::size_t, Announcement>> way_;
+};
+
+// A sender and a receiver with two pairs at a time, which end now and then; what an old one has written may
+// come until the sender's end of it is destroyed. Returns how many receives the sender could not find in the
+// end. `waits`: the sender says that it has released a pair only when it has destroyed it.
+std::size_t missing(std::uint64_t seed, bool waits) {
+  SeededRandom random(seed);
+  Announcer announcer;
+  AnnouncedReceives announced;
+  std::vector<std::unique_ptr<WrittenPair>> pairs;
+  std::uint32_t serial = 0, posted = 0, seen = 0;
+  bool right = true;
+  std::deque<std::uint32_t> open;  // groups that the sender knows, and has not sent to
+  const auto speak = [&] {
+    for (const auto& pair : pairs) {
+      if (pair->alive && announcer.lacks_speaker()) {
+        announcer.begin(*pair);
+      }
+    }
+    announcer.speak();
+  };
+  const auto see = [&] {
+    while (const auto group = announced.next()) {
+      right = right && group->group.value == seen;
+      open.push_back(seen++);
+    }
+  };
+  const auto send = [&] {
+    const auto place = open.empty() ? std::nullopt : announced.find({open.front()}, {}, 1);
+    if (place) {
+      right = right && place->address == open.front() * 1000 && place->key == open.front() + 1;
+      open.pop_front();
+    }
+  };
+  const auto open_pair = [&] { pairs.push_back(std::make_unique<WrittenPair>(announced, ++serial)); };
+  open_pair();
+  open_pair();
+  for (int i = 0; i < 6000; ++i) {
+    const std::uint64_t what = random.between(0, 499);
+    if (what < 225 && posted - (seen - static_cast<std::uint32_t>(open.size())) < kReceives) {
+      const Announcer::Buffer buffer{
+          .address = posted * 1000, .size = 8, .tag = 1, .keys = {0, posted + 1, 0, 0}};
+      announcer.post({posted++}, std::span(&buffer, 1));
+      speak();
+    } else if (what < 350) {
+      WrittenPair& pair = *pairs[random.between(0, pairs.size() - 1)];
+      // What an old pair has written may be held up for long.
+      const std::uint64_t most = pair.alive ? 6 : random.chance(0.02) ? 100 : 0;
+      for (std::uint64_t n = random.between(0, most); n > 0; --n) {
+        pair.deliver();
+      }
+    } else if (what < 499) {
+      see();
+      send();
+      send();
+    } else if (WrittenPair& pair = *pairs[random.between(0, pairs.size() - 1)]; pair.alive) {
+      pair.alive = false;
+      const stripe::LaneSerial ended = pair.serial();
+      announcer.on_ended(pair);
+      open_pair();
+      if (!waits) {
+        announcer.on_released(ended);
+      }
+    } else {
+      pair.destroy();
+      announcer.on_released(pair.serial());
+      std::erase_if(pairs, [&](const auto& each) { return each.get() == &pair; });
+    }
+    speak();
+  }
+  for (const auto& pair : pairs) {
+    if (!pair->alive) {
+      pair->destroy();
+      announcer.on_released(pair->serial());
+    }
+  }
+  speak();
+  std::size_t before = 0;
+  do {
+    before = posted - seen + open.size();
+    for (const auto& pair : pairs) {
+      while (pair->deliver()) {
+      }
+    }
+    see();
+    send();
+  } while (posted - seen + open.size() < before);
+  REQUIRE(right);
+  return posted - seen + open.size();
+}
+
+}  // namespace
+
+TEST_CASE("the sender finds each receive, whatever comes late of pairs that have ended") {
+  for (std::uint64_t seed = 1; seed <= (tfabric::test::kSanitized ? 20 : 200); ++seed) {
+    INFO("seed " << seed);
+    REQUIRE(missing(seed, /*waits=*/true) == 0);
+  }
+}
+
+TEST_CASE("where a pair speaks before the old one is destroyed, receives are lost") {
+  std::uint64_t seed = 1;
+  while (seed <= 200 && missing(seed, /*waits=*/false) == 0) {
+    ++seed;
+  }
+  CHECK(seed <= 200);
+}
+
+TEST_CASE(
+    "a group is known once all of its receives are, and a slot of another receive is not taken for it") {
+  Announcer announcer;
+  AnnouncedReceives announced;
+  WrittenPair pair(announced, 1);
+  std::vector<Announcer::Buffer> buffers(3);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    buffers[i] = {.address = i, .size = i, .tag = 10 + i, .keys = {}};
+  }
+  announcer.post({0}, buffers);
+  announcer.begin(pair);
+  announcer.speak();
+  CHECK_FALSE(announcer.has_unsaid());
+  CHECK_FALSE(announced.next());
+  pair.deliver();
+  pair.deliver();
+  CHECK_FALSE(announced.next());
+  CHECK_FALSE(announced.find({0}, {1}, 0));
+  pair.deliver();
+  const auto group = announced.next();
+  REQUIRE(group);
+  CHECK((group->group.value == 0 && group->count == 3 && group->tags[2] == 12));
+  CHECK(announced.find({0}, {2}, 0)->address == 2);
+  CHECK_FALSE(announced.find({0}, {3}, 0));
+  CHECK_FALSE(announced.find({0}, {0}, kMaxKeys));
+  CHECK_FALSE(announced.next());
+  announced.block()->slots[1].number += static_cast<std::uint32_t>(kReceives);
+  CHECK_FALSE(announced.find({0}, {1}, 0));
+}
+
+TEST_CASE("announcements by records are known once, in any order, and lead to no place") {
+  Announcer announcer;
+  AnnouncedReceives announced;
+  const auto tell = [&](std::uint32_t number) {
+    const auto record = encode_announcement(*announcer.block(), number);
+    const auto header = decode(std::span(record).first<kRecordHeaderBytes>());
+    REQUIRE((header && header->type == RecordType::announce && header->length <= kMaxControlBytes));
+    return announced.take(header->group, std::span(record).subspan(kRecordHeaderBytes));
+  };
+  const std::vector<Announcer::Buffer> three{{.tag = 5}, {.tag = 6}, {.tag = 7}},
+      one{{.address = 9, .tag = 8}};
+  announcer.post({0}, three);
+  announcer.post({1}, one);
+  REQUIRE(tell(4).ok());
+  CHECK_FALSE(announced.next());
+  REQUIRE(tell(1).ok());
+  const auto first = announced.next();
+  REQUIRE(first);
+  CHECK((first->group.value == 0 && first->count == 3 && first->tags[2] == 7));
+  const auto second = announced.next();
+  REQUIRE(second);
+  CHECK((second->group.value == 1 && second->count == 1 && second->tags[0] == 8));
+  CHECK_FALSE(announced.find({1}, {0}, 0));
+  // A lane that places writes the same receive again, with its place.
+  announced.block()->slots[slot_of(4)] = announcer.block()->slots[slot_of(4)];
+  CHECK(announced.find({1}, {0}, 0)->address == 9);
+  // What comes again by another lane changes nothing.
+  REQUIRE(tell(1).ok());
+  REQUIRE(tell(4).ok());
+  CHECK(announced.find({1}, {0}, 0));
+  CHECK_FALSE(announced.next());
+}
+
+TEST_CASE("announcements that cannot be are refused") {
+  AnnouncedReceives announced;
+  const auto take = [&](std::uint32_t number, std::size_t bytes) {
+    std::array<std::byte, 64> body{};
+    WireWriter(body).u32(number);
+    return announced.take({0}, std::span(body).first(bytes)).ok();
+  };
+  CHECK_FALSE(take(1, 0));
+  CHECK_FALSE(take(1, 4));
+  CHECK_FALSE(take(1, 10));
+  CHECK_FALSE(take(1, 4 + 4 * 9));
+  CHECK_FALSE(take(2 + static_cast<std::uint32_t>(kReceives), 8));
+  CHECK_FALSE(take(static_cast<std::uint32_t>(kReceives), 4 + 4 * 8));
+  CHECK(take(0, 8));
+  CHECK_FALSE(announced.next());
+  CHECK(take(static_cast<std::uint32_t>(kReceives), 8));
+  CHECK(take(1, 4 + 4 * 8));
+  CHECK(announced.next()->count == 8);
+}
+
+TEST_CASE("what a lane has said by records, another one says again at once when it ends") {
+  FakeCarrier carrier("wire");
+  FakeLane first(carrier), second(carrier);
+  Announcer announcer;
+  const std::vector<Announcer::Buffer> two(2);
+  CHECK(announcer.lacks_speaker());
+  announcer.begin(first);
+  announcer.post({0}, two);
+  first.has_room = false;
+  announcer.speak();
+  CHECK(announcer.has_unsaid());
+  first.has_room = true;
+  announcer.speak();
+  CHECK_FALSE(announcer.has_unsaid());
+  CHECK(first.said.size() == 1);
+  announcer.on_ended(second);  // it has said nothing
+  CHECK_FALSE(announcer.lacks_speaker());
+  announcer.on_ended(first);
+  REQUIRE(announcer.lacks_speaker());
+  CHECK(announcer.has_unsaid());
+  announcer.begin(second);
+  announcer.speak();
+  CHECK(second.said.size() == 1);
+}

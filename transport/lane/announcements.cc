@@ -1,0 +1,164 @@
+#include "transport/lane/announcements.h"
+
+#include <algorithm>
+
+#include "base/wire_codec.h"
+#include "transport/lane/lane.h"
+#include "transport/lane/record.h"
+
+namespace tfabric::lane {
+namespace {
+
+// The number of the first receive, and each one's tag.
+constexpr std::size_t kNumberBytes = 4, kTagBytes = 4;
+
+std::atomic_ref<std::uint32_t> number_in(Announcement& slot) { return std::atomic_ref(slot.number); }
+
+}  // namespace
+
+std::vector<std::byte> encode_announcement(const AnnouncementBlock& block, std::uint32_t number) {
+  const Announcement& first = block.slots[slot_of(number)];
+  std::array<std::byte, kNumberBytes + kTagBytes * transport::kMaxGroupedReceives> body;
+  WireWriter wire(body);
+  wire.u32(number);
+  for (std::uint32_t i = 0; i < first.count; ++i) {
+    wire.u32(block.slots[slot_of(number + i)].tag);
+  }
+  return encode_record(RecordType::announce, std::span(body).first(wire.offset()), {first.group});
+}
+
+// --- the receiver's end
+
+void Announcer::post(stripe::GroupId group, std::span<const Buffer> buffers) {
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    block_->slots[slot_of(next_)] = {.address = buffers[i].address,
+                                     .size = buffers[i].size,
+                                     .tag = buffers[i].tag,
+                                     .keys = buffers[i].keys,
+                                     .group = group.value,
+                                     .index = static_cast<std::uint8_t>(i),
+                                     .count = static_cast<std::uint8_t>(buffers.size()),
+                                     .is_placed = 1,
+                                     .reserved = {},
+                                     .number = next_};
+    ++next_;
+  }
+}
+
+void Announcer::speak() {
+  while (speaker_ != nullptr && said_ != next_) {
+    if (!speaker_->announce(*block_, said_)) {
+      return;
+    }
+    said_ += block_->slots[slot_of(said_)].count;
+  }
+}
+
+void Announcer::on_ended(const Lane& lane) {
+  if (speaker_ != &lane) {
+    return;
+  }
+  speaker_ = nullptr;
+  if (lane.traits().places_remotely) {
+    released_by_ = lane.serial();
+  } else {
+    say_all_again();
+  }
+}
+
+void Announcer::on_released(stripe::LaneSerial serial) {
+  if (released_by_ == serial) {
+    released_by_.reset();
+    say_all_again();
+  }
+}
+
+// Those that are complete are said again with the others: the sender is past them. Whole groups are.
+void Announcer::say_all_again() {
+  said_ = next_ - std::min(next_ - 1, static_cast<std::uint32_t>(kReceives));
+  while (said_ != next_ && block_->slots[slot_of(said_)].index != 0) {
+    ++said_;
+  }
+}
+
+// --- the sender's end
+
+// The number says whose text the slot holds. It is written last, and looked at again behind the text: the
+// same receive may be announced anew, by another lane, while it is read.
+std::optional<Announcement> AnnouncedReceives::read(std::uint32_t number) const {
+  Announcement& slot = block_->slots[slot_of(number)];
+  if (number_in(slot).load(std::memory_order_acquire) != number) {
+    return std::nullopt;
+  }
+  const Announcement text = slot;
+  return number_in(slot).load(std::memory_order_acquire) == number ? std::optional(text) : std::nullopt;
+}
+
+std::optional<AnnouncedReceives::Group> AnnouncedReceives::next() {
+  const std::uint32_t number = next_.load(std::memory_order_relaxed);
+  const std::optional<Announcement> first = read(number);
+  if (!first || first->index != 0 || first->count == 0 || first->count > transport::kMaxGroupedReceives) {
+    return std::nullopt;
+  }
+  Group group{.group = {first->group}, .count = first->count};
+  group.tags[0] = first->tag;
+  for (std::uint32_t i = 1; i < first->count; ++i) {
+    const std::optional<Announcement> other = read(number + i);
+    if (!other || other->group != first->group || other->index != i || other->count != first->count) {
+      return std::nullopt;
+    }
+    group.tags[i] = other->tag;
+  }
+  first_[first->group % kReceives].store(number, std::memory_order_relaxed);
+  next_.store(number + first->count, std::memory_order_relaxed);
+  return group;
+}
+
+Status AnnouncedReceives::take(stripe::GroupId group, std::span<const std::byte> body) {
+  const std::size_t count = body.size() < kNumberBytes ? 0 : (body.size() - kNumberBytes) / kTagBytes;
+  if (count == 0 || count > transport::kMaxGroupedReceives || (body.size() - kNumberBytes) % kTagBytes != 0) {
+    return Error{Errc::internal, "the receiver announced a malformed group of receives"};
+  }
+  WireReader wire(body);
+  std::uint32_t number = 0;
+  wire.u32(number);
+  const std::uint32_t ahead = number - next_.load(std::memory_order_relaxed);
+  if (static_cast<std::int32_t>(ahead) < 0) {
+    return {};  // it came by another lane
+  }
+  if (ahead + count > kReceives) {
+    return Error{Errc::internal, "the receiver announced more receives than a comm may have"};
+  }
+  for (std::size_t i = 0; i < count; ++i, ++number) {
+    Announcement& slot = block_->slots[slot_of(number)];
+    std::uint32_t tag = 0;
+    wire.u32(tag);
+    if (number_in(slot).load(std::memory_order_relaxed) == number) {
+      continue;
+    }
+    slot.tag = tag;
+    slot.group = group.value;
+    slot.index = static_cast<std::uint8_t>(i);
+    slot.count = static_cast<std::uint8_t>(count);
+    slot.is_placed = 0;
+    number_in(slot).store(number, std::memory_order_release);
+  }
+  return {};
+}
+
+std::optional<AnnouncedReceives::Place> AnnouncedReceives::find(stripe::GroupId group,
+                                                                stripe::ReceiveIndex index,
+                                                                std::size_t rail) const {
+  const std::uint32_t first = first_[group.value % kReceives].load(std::memory_order_relaxed);
+  if (first == 0) {
+    return std::nullopt;
+  }
+  const std::optional<Announcement> text = read(first + index.value);
+  if (!text || text->group != group.value || index.value >= text->count || text->is_placed == 0 ||
+      rail >= kMaxKeys) {
+    return std::nullopt;
+  }
+  return Place{.address = text->address, .size = text->size, .key = text->keys[rail], .count = text->count};
+}
+
+}  // namespace tfabric::lane

@@ -1,0 +1,132 @@
+// Where the receives of a comm are: the receiver announces each, and the sender looks for those of its next
+// group. A comm announces its receives if it groups several, whose tags the sender has to know, or if lanes
+// write to them by themselves (engine::Traits::places_remotely).
+//
+// One lane announces them, the speaker, since they are in order there. One that places remotely writes them
+// straight into the sender's memory. When it ends, what it has sent may still arrive, and may then lie over
+// an announcement that is newer, until the sender's end of it is destroyed. So another one speaks only after
+// the sender has said so of the old one (records `bury` and `settled`, stripe/burial.h), and then of all
+// receives that are open. Over other lanes an announcement is a record, which the sender reads.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "base/result.h"
+#include "transport/engine/turn.h"
+#include "transport/stripe/message.h"
+#include "transport/transport.h"
+
+namespace tfabric::lane {
+
+class Lane;
+
+// The most rails over which a comm's receives can be written to.
+inline constexpr std::size_t kMaxKeys = 4;
+
+// A posted receive, as the sender of the comm has it. `number` counts the receives of the comm from 1 on;
+// those of one group follow each other.
+struct alignas(64) Announcement {
+  std::uint64_t address = 0;
+  std::uint32_t size = 0, tag = 0;
+  std::array<std::uint32_t, kMaxKeys> keys{};  // by the receiver's rail
+  std::uint32_t group = 0;
+  std::uint8_t index = 0, count = 0;  // its place in its group, and how many that has
+  std::uint8_t is_placed = 0;         // 1: address, size and keys are known
+  std::array<std::uint8_t, 21> reserved{};
+  std::uint32_t number = 0;
+};
+static_assert(sizeof(Announcement) == 64 && std::is_trivially_copyable_v<Announcement>);
+
+// So many receives are announced and not complete at once.
+inline constexpr std::size_t kReceives = transport::kMaxRequests;
+
+struct alignas(4096) AnnouncementBlock {
+  std::array<Announcement, kReceives> slots{};
+};
+[[nodiscard]] constexpr std::size_t slot_of(std::uint32_t number) { return (number - 1) % kReceives; }
+
+// The receiver's end. Used with the engine held.
+class Announcer {
+ public:
+  struct Buffer {
+    std::uint64_t address = 0;
+    std::uint32_t size = 0, tag = 0;
+    std::array<std::uint32_t, kMaxKeys> keys{};
+  };
+  // What is announced, for lanes that write it: they keep it for as long as they may.
+  [[nodiscard]] const std::shared_ptr<AnnouncementBlock>& block() const { return block_; }
+  // A group was posted. At most kReceives receives are open at once.
+  void post(stripe::GroupId group, std::span<const Buffer> buffers);
+  // Returns true if a lane may begin to speak.
+  [[nodiscard]] bool lacks_speaker() const { return speaker_ == nullptr && !released_by_; }
+  // Only if one is lacking.
+  void begin(Lane& speaker) { speaker_ = &speaker; }
+  // Tells the sender what it has not been told yet, as far as there is room.
+  void speak() TF_IN_TURN;
+  // The lane has ended, or its announcements are to be repeated by another one, if it places nothing
+  // remotely.
+  void on_ended(const Lane& lane) TF_IN_TURN;
+  // The sender has said that its end of the lane is destroyed.
+  void on_released(stripe::LaneSerial serial);
+  // Returns true if the sender may not know of some receive.
+  [[nodiscard]] bool has_unsaid() const { return said_ != next_; }
+
+ private:
+  void say_all_again();
+
+  std::shared_ptr<AnnouncementBlock> block_ = std::make_shared<AnnouncementBlock>();
+  std::uint32_t next_ = 1;  // number of the next receive
+  std::uint32_t said_ = 1;  // of the next that the speaker is to announce
+  Lane* speaker_ = nullptr;
+  // The last speaker has ended, and what it wrote may still arrive until the sender has said so of it.
+  std::optional<stripe::LaneSerial> released_by_;
+};
+
+// The sender's end. One thread calls next(), the user's; the others are the engine's side.
+class AnnouncedReceives {
+ public:
+  struct Group {
+    stripe::GroupId group;
+    std::uint8_t count = 0;
+    std::array<std::uint32_t, transport::kMaxGroupedReceives> tags{};
+  };
+  struct Place {
+    std::uint64_t address = 0;
+    std::uint32_t size = 0, key = 0;
+    std::uint8_t count = 0;  // of the group
+  };
+
+  // Where lanes write that place remotely: they keep it for as long as they may.
+  [[nodiscard]] const std::shared_ptr<AnnouncementBlock>& block() const { return block_; }
+  // Returns the next group once all its receives are announced; each once. A group that is malformed never
+  // comes.
+  std::optional<Group> next();
+  // A record has announced a group whose first receive has this number. One that is known is not taken
+  // again. Fails if it is malformed, or if there are more than may be open.
+  Status take(stripe::GroupId group, std::span<const std::byte> body);
+  // Where a receive is that next() has returned, for pieces over the receiver's rail; nothing if it is not
+  // known, or is just being written.
+  [[nodiscard]] std::optional<Place> find(stripe::GroupId group, stripe::ReceiveIndex index,
+                                          std::size_t rail) const;
+
+ private:
+  [[nodiscard]] std::optional<Announcement> read(std::uint32_t number) const;
+
+  std::shared_ptr<AnnouncementBlock> block_ = std::make_shared<AnnouncementBlock>();
+  std::atomic<std::uint32_t> next_{1};
+  std::array<std::atomic<std::uint32_t>, kReceives> first_{};  // by group: the number of its first receive
+};
+
+// The record that announces a group, of which the first receive has this number.
+[[nodiscard]] std::vector<std::byte> encode_announcement(const AnnouncementBlock& block,
+                                                         std::uint32_t number);
+
+}  // namespace tfabric::lane

@@ -1,0 +1,95 @@
+// Lanes that are opened by what the two ends of a comm say over another lane of it, and not by a connection
+// of their own: an adapter's queue pairs. The sender's end makes an offer, the receiver's answers, and the
+// sender's says that it is ready, behind which the receiver's may write.
+//
+// Which rails of two processes meet, the sender finds out from what the receiver says of its rails.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "transport/engine/carrier.h"
+#include "transport/engine/turn.h"
+#include "transport/lane/announcements.h"
+#include "transport/lane/lane.h"
+#include "transport/transport.h"
+
+namespace tfabric::lane {
+
+class OfferedLane : public Lane {
+ public:
+  // What the peer is to be told of this end, as long as a control record's body may be: the sender's offer,
+  // or the answer, once this end takes what comes. Empty: not yet; LaneEvents::on_progress() follows.
+  [[nodiscard]] virtual std::span<const std::byte> text() const TF_IN_TURN = 0;
+  // At the sender's end: the peer has answered. Fails if the answer is malformed.
+  virtual Status on_answer(std::span<const std::byte> answer) TF_IN_TURN = 0;
+  // At the sender's end: pieces can be given. LaneEvents::on_progress() says when.
+  [[nodiscard]] virtual bool is_ready() const TF_IN_TURN = 0;
+};
+
+// What opens such lanes. They must not outlive it.
+class OfferingCarrier : public engine::Carrier {
+ public:
+  // The sender's end of a lane to the peer's rail of that number. `announced`, of its comm, outlives the
+  // lane. Null: the carrier cannot have more lanes now.
+  virtual std::unique_ptr<OfferedLane> offer(const AnnouncedReceives& announced,
+                                             std::size_t theirs) TF_IN_TURN = 0;
+  // The receiver's end, for an offer that has come.
+  virtual Result<std::unique_ptr<OfferedLane>> take_up(std::span<const std::byte> offer,
+                                                       const Announcer& announcer) TF_IN_TURN = 0;
+
+ protected:
+  using Carrier::Carrier;
+};
+
+// Memory that the adapters of a device's offered rails may access, until this is destroyed.
+class RegisteredMemory {
+ public:
+  virtual ~RegisteredMemory() = default;
+  RegisteredMemory(const RegisteredMemory&) = delete;
+  RegisteredMemory& operator=(const RegisteredMemory&) = delete;
+
+  // By which a peer accesses it, by rail.
+  [[nodiscard]] const std::array<std::uint32_t, kMaxKeys>& keys() const { return keys_; }
+
+ protected:
+  RegisteredMemory() = default;
+  std::array<std::uint32_t, kMaxKeys> keys_{};
+};
+
+// A piece of memory that NCCL registers. `fd`: of a DMA-BUF, in which the memory begins at `offset`; -1:
+// none.
+struct MemoryToRegister {
+  void* data = nullptr;
+  std::size_t size = 0;
+  transport::MemoryKind kind = transport::MemoryKind::host;
+  std::uint64_t offset = 0;
+  int fd = -1;
+};
+
+// Those rails of a device whose lanes are offered, in one engine. At most kMaxKeys, by number.
+class OfferedRails {
+ public:
+  [[nodiscard]] virtual std::size_t count() const = 0;
+  // Null: the rail has gone.
+  [[nodiscard]] virtual OfferingCarrier* at(std::size_t rail) const TF_IN_TURN = 0;
+  // What a peer is told of them.
+  [[nodiscard]] virtual std::vector<std::byte> describe() const = 0;
+  // Which of the peer's rails each of these meets, by what the peer says of its own; nothing: it meets none.
+  // Fails if that is malformed, or if no two rails meet, and says why.
+  [[nodiscard]] virtual Result<std::vector<std::optional<std::size_t>>> meet(
+      std::span<const std::byte> theirs) const = 0;
+  // From any thread.
+  virtual Result<std::unique_ptr<RegisteredMemory>> register_memory(const MemoryToRegister& memory) = 0;
+
+ protected:
+  ~OfferedRails() = default;
+};
+
+}  // namespace tfabric::lane
