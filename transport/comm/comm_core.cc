@@ -1,6 +1,7 @@
 #include "transport/comm/comm_core.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -286,7 +287,7 @@ void CommCore::examine(verdict::WaitFacts& facts, Instant now) {
 }
 
 void CommCore::send_note(std::vector<std::byte> record) {
-  Lane* lane = failed() ? nullptr : suspicion_.speaker();
+  Lane* lane = failed() ? nullptr : suspicion_.speaker(record.size());
   if (lane != nullptr && !lane->has_waiting()) {
     lane->tell(std::move(record));
   }
@@ -323,21 +324,50 @@ void CommCore::detach(bool outstanding) {
 
 // --- memory
 
-Result<transport::MemoryRegion*> CommCore::register_region(void* data, std::size_t size,
-                                                           transport::MemoryKind kind) {
-  if (kind != transport::MemoryKind::host) {
+Result<transport::MemoryRegion*> CommCore::register_region(const lane::MemoryToRegister& memory) {
+  auto region = std::make_unique<Region>();
+  region->data = memory.data;
+  region->size = memory.size;
+  if (context_.offered != nullptr) {
+    auto registered = context_.offered->register_memory(memory);
+    if (!registered) {
+      return registered.error();
+    }
+    region->offered = std::move(*registered);
+    return static_cast<transport::MemoryRegion*>(region.release());
+  }
+  if (memory.dmabuf) {
+    return Error{Errc::invalid_argument, "the TCP transport does not take DMA-BUF memory"};
+  }
+  if (memory.kind != transport::MemoryKind::host) {
     return Error{Errc::invalid_argument,
                  "the TCP transport registers host memory only: it offers no GPUDirect"};
   }
-  Result<hugepage::Region*> shared = context_.regions.add(data, size);
+  Result<hugepage::Region*> shared = context_.regions.add(memory.data, memory.size);
   if (!shared) {
     return shared.error();
   }
-  auto* region = new Region;
   region->shared = *shared;
-  region->data = data;
-  region->size = size;
-  return static_cast<transport::MemoryRegion*>(region);
+  return static_cast<transport::MemoryRegion*>(region.release());
+}
+
+// Lanes end by themselves, and at their carrier's pace: a turn never waits for them.
+bool CommCore::await_rest() {
+  constexpr Duration kLongest = std::chrono::seconds(10);
+  const Instant begin = monotonic_now();
+  for (;; sched_yield()) {
+    const engine::Guard guard(context_.engine.lock());
+    const bool moves = std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) TF_IN_TURN {
+      return !lane->is_open() && lane->moves_memory();
+    });
+    if (!moves || context_.progress.mode() == engine::ProgressMode::by_owner) {
+      return true;
+    }
+    if (monotonic_now() - begin >= kLongest) {
+      return false;
+    }
+    context_.engine.turn();
+  }
 }
 
 Status CommCore::deregister_region(transport::MemoryRegion* region) {
@@ -356,7 +386,14 @@ Status CommCore::deregister_region(transport::MemoryRegion* region) {
     }
     context_.engine.drain_payload();
   }
-  context_.regions.remove(owned->shared);
+  if (!await_rest()) {
+    return Error{Errc::system,
+                 fmt::format("{} comm: an adapter does not end its access to memory that is deregistered",
+                             direction())};
+  }
+  if (owned->shared != nullptr) {
+    context_.regions.remove(owned->shared);
+  }
   return {};
 }
 

@@ -32,13 +32,18 @@ namespace tfabric::comm {
 
 // A registration on a comm.
 struct Region final : transport::MemoryRegion {
-  hugepage::Region* shared = nullptr;
+  hugepage::Region* shared = nullptr;               // null: `offered` is not
+  std::unique_ptr<lane::RegisteredMemory> offered;  // with offered rails
   void* data = nullptr;
   std::size_t size = 0;
 
   [[nodiscard]] bool covers(const void* from, std::size_t bytes) const {
     const auto begin = reinterpret_cast<std::uintptr_t>(data), at = reinterpret_cast<std::uintptr_t>(from);
     return at >= begin && at - begin <= size && bytes <= size - (at - begin);
+  }
+  // What lanes know the memory by; null: they copy from it.
+  [[nodiscard]] void* owner() const {
+    return offered != nullptr ? static_cast<void*>(offered.get()) : shared->reachable ? shared : nullptr;
   }
 };
 
@@ -61,7 +66,7 @@ class CommCore : public lane::LaneEvents,
   // Valid at the same time. Returns true if the peer did not answer on one of the lanes for too long.
   [[nodiscard]] bool timed_out() const { return timed_out_; }
 
-  Result<transport::MemoryRegion*> register_region(void* data, std::size_t size, transport::MemoryKind kind);
+  Result<transport::MemoryRegion*> register_region(const lane::MemoryToRegister& memory);
   Status deregister_region(transport::MemoryRegion* region);
 
   // --- engine's side
@@ -105,6 +110,10 @@ class CommCore : public lane::LaneEvents,
   [[nodiscard]] bool rests(Instant now) const { return now < next_look_; }
   [[nodiscard]] bool tended() const { return tended_; }
   void leave() TF_IN_TURN;
+
+  // For the ends of comms and of registrations, without the engine held: waits until no lane that has ended
+  // moves memory any more. Returns false if that has taken too long.
+  bool await_rest();
 
   // The peer has ended its comm, and said so.
   void on_peer_closed() { peer_closed_ = true; }

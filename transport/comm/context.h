@@ -7,6 +7,7 @@
 #include "transport/engine/engine.h"
 #include "transport/engine/progress.h"
 #include "transport/flows/path.h"
+#include "transport/lane/offers.h"
 #include "transport/session/comm_table.h"
 #include "transport/session/peer_processes.h"
 #include "transport/stripe/copy_pool.h"
@@ -47,6 +48,8 @@ struct Context {
   hugepage::RegionTable& regions;
   CommOptions options;
   Peers& peers;
+  // Rails of the comms' device whose lanes are opened by offers; null: there are none.
+  lane::OfferedRails* offered = nullptr;
 };
 
 }  // namespace tfabric::comm

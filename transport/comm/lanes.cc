@@ -18,7 +18,7 @@ bool Lanes::any_carries(const lane::Lane* except) const {
 
 void Lanes::tell_all(const std::vector<std::byte>& record) const {
   for (const auto& lane : all_) {
-    if (lane->carries()) {
+    if (lane->carries() && lane->can_say(record.size())) {
       lane->tell(record);
     }
   }

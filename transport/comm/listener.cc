@@ -8,7 +8,7 @@ Status Pending::take_lane(std::unique_ptr<lane::Lane>& lane, const session::Hell
   if (!made_.insert(hello.comm).second) {
     return Error{Errc::remote, "its comm has been closed"};
   }
-  auto comm = std::make_unique<RecvComm>(context_);
+  auto comm = std::make_unique<RecvComm>(context_, hello.announce);
   if (Status status = comm->take_lane(lane, hello); !status) {
     return status;
   }

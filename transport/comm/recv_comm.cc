@@ -12,9 +12,11 @@ namespace tfabric::comm {
 
 using lane::Lane;
 
-RecvComm::RecvComm(const Context& context)
+RecvComm::RecvComm(const Context& context, bool announces)
     : CommCore(context, /*sends=*/false),
-      announcer_(context.options.max_recvs > 1 ? std::make_unique<lane::Announcer>() : nullptr) {}
+      takes_offers_(announces),
+      announcer_(announces || context.options.max_recvs > 1 ? std::make_unique<lane::Announcer>() : nullptr) {
+}
 
 RecvComm::~RecvComm() {
   {
@@ -25,6 +27,7 @@ RecvComm::~RecvComm() {
     detach(inbox_.outstanding() > 0 || requests_.posted() != nullptr);
   }
   poke();  // the process may end at any time, and the peer should be told of the end before
+  await_rest();
 }
 
 Status RecvComm::take_lane(std::unique_ptr<Lane>& lane, const session::Hello& hello) {
@@ -46,6 +49,7 @@ Status RecvComm::take_lane(std::unique_ptr<Lane>& lane, const session::Hello& he
   for (const stripe::Graves::Grave& grave : graves_.unsettled()) {
     taken.tell(lane::encode_position(lane::RecordType::buried, grave));
   }
+  tell_rails(taken);
   retell();
   return {};
 }
@@ -70,6 +74,15 @@ Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBu
     if (buffer.data == nullptr && buffer.size > 0) {
       return Error{Errc::invalid_argument, fmt::format("irecv of {} bytes to address 0", buffer.size)};
     }
+    const auto* region = static_cast<const Region*>(buffer.region);
+    if (context_.offered != nullptr && buffer.size > 0 &&
+        (region == nullptr || !region->covers(buffer.data, buffer.size))) {
+      return Error{
+          Errc::invalid_argument,
+          fmt::format("irecv of {} bytes at {}: {}", buffer.size, buffer.data,
+                      region == nullptr ? "its memory is not registered on this comm"
+                                        : "the bytes are not all in the memory of the given registration")};
+    }
   }
   Request* request = requests_.acquire();
   if (request == nullptr) {
@@ -80,11 +93,6 @@ Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBu
   request->completion.count = static_cast<std::uint8_t>(buffers.size());
   enqueue(*request);
   return static_cast<transport::Request*>(request);
-}
-
-Result<transport::MemoryRegion*> RecvComm::register_dmabuf(void*, std::size_t, transport::MemoryKind,
-                                                           std::uint64_t, int) {
-  return Error{Errc::invalid_argument, "the TCP transport does not take DMA-BUF memory"};
 }
 
 // --- engine's side
@@ -139,9 +147,13 @@ Status RecvComm::post(Request& request) {
   const bool large = buffers[0].size > stripe::kMaxEagerBytes;
   std::array<lane::Announcer::Buffer, transport::kMaxGroupedReceives> texts;
   for (std::size_t i = 0; announcer_ != nullptr && i < buffers.size(); ++i) {
+    const auto* region = static_cast<const Region*>(buffers[i].region);
     texts[i] = {.address = reinterpret_cast<std::uint64_t>(buffers[i].data),
-                .size = static_cast<std::uint32_t>(buffers[i].size),
-                .tag = static_cast<std::uint32_t>(buffers[i].tag)};
+                .size = static_cast<std::uint32_t>(std::min<std::size_t>(buffers[i].size, UINT32_MAX)),
+                .tag = static_cast<std::uint32_t>(buffers[i].tag),
+                .keys = region != nullptr && region->offered != nullptr
+                            ? region->offered->keys()
+                            : std::array<std::uint32_t, lane::kMaxKeys>{}};
   }
   tag_ = buffers[0].tag;
   if (const Result<bool> posted = inbox_.post(buffers, &request.completion); !posted) {
@@ -155,25 +167,13 @@ Status RecvComm::post(Request& request) {
   return {};
 }
 
-// Receives of which the sender may not know are told by the lane that speaks, or by the best one from now on.
-void RecvComm::announce() {
-  if (announcer_ == nullptr || !announcer_->has_unsaid()) {
-    return;
-  }
-  if (announcer_->lacks_speaker()) {
-    if (Lane* lane = suspicion_.speaker(); lane != nullptr) {
-      announcer_->begin(*lane);
-    }
-  }
-  announcer_->speak();
-}
-
 // The lane ends.
 void RecvComm::forget(const Lane& lane) {
   suspicion_.forget(lane);
   if (announcer_ != nullptr) {
     announcer_->on_ended(lane);
   }
+  std::erase(unanswered_, &lane);
 }
 
 // Small messages come without a report, whatever they are received into; a sender with another one behind
@@ -216,6 +216,7 @@ void RecvComm::on_progress(Lane& lane) {
     return;
   }
   suspicion_.look(lane, context_.engine.last_turn());
+  answer_offers();
   if (lane.is_open()) {
     lane.tell_waiting();
     lane.report();
@@ -316,6 +317,10 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
     case lane::RecordType::answer:
       on_note(header, body);
       return {};
+    case lane::RecordType::offer:
+      return on_offer(body);
+    case lane::RecordType::ready:
+      return on_ready(body);
     case lane::RecordType::hello:
     case lane::RecordType::welcome:
     case lane::RecordType::proof:
@@ -323,6 +328,8 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
     case lane::RecordType::announce:
     case lane::RecordType::posted:
     case lane::RecordType::buried:
+    case lane::RecordType::rail:
+    case lane::RecordType::accept:
       return Error{Errc::internal, "the peer sent a control record that a sender does not send"};
   }
   return {};

@@ -14,7 +14,8 @@ namespace tfabric::comm {
 
 class RecvComm final : public transport::RecvComm, public CommCore, public session::LaneSink {
  public:
-  explicit RecvComm(const Context& context);
+  // `announces`: the sender wants each receive announced (session::Hello), whatever the configuration says.
+  RecvComm(const Context& context, bool announces);
   ~RecvComm() override;
 
   Result<transport::Request*> irecv(std::span<const transport::ReceiveBuffer> buffers) override;
@@ -24,10 +25,12 @@ class RecvComm final : public transport::RecvComm, public CommCore, public sessi
   }
   Result<transport::MemoryRegion*> register_memory(void* data, std::size_t size,
                                                    transport::MemoryKind kind) override {
-    return register_region(data, size, kind);
+    return register_region({.data = data, .size = size, .kind = kind, .dmabuf = {}});
   }
   Result<transport::MemoryRegion*> register_dmabuf(void* data, std::size_t size, transport::MemoryKind kind,
-                                                   std::uint64_t offset, int fd) override;
+                                                   std::uint64_t offset, int fd) override {
+    return register_region({.data = data, .size = size, .kind = kind, .dmabuf = {{offset, fd}}});
+  }
   Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
 
   // --- engine's side
@@ -71,6 +74,14 @@ class RecvComm final : public transport::RecvComm, public CommCore, public sessi
   void end(Error why) TF_IN_TURN;
   void conclude() TF_IN_TURN;
 
+  // --- lanes that are opened by offers (recv_offers.cc)
+  void tell_rails(lane::Lane& lane) const TF_IN_TURN;
+  Status on_offer(std::span<const std::byte> body) TF_IN_TURN;
+  Status on_ready(std::span<const std::byte> body) TF_IN_TURN;
+  void answer_offers() TF_IN_TURN;
+  void refuse(stripe::LaneSerial serial) TF_IN_TURN;
+  [[nodiscard]] lane::Lane* announcing_lane() const TF_IN_TURN;
+
   // --- lanes that die (recv_recovery.cc)
   void on_bury(stripe::LaneSerial serial) TF_IN_TURN;
   void take_rest(lane::Lane& lane) TF_IN_TURN;
@@ -80,6 +91,8 @@ class RecvComm final : public transport::RecvComm, public CommCore, public sessi
   // engine's side
   stripe::Inbox inbox_;
   stripe::Graves graves_;
+  const bool takes_offers_;                           // the sender makes some
+  std::vector<lane::OfferedLane*> unanswered_;        // lanes whose offers were taken up
   const std::unique_ptr<lane::Announcer> announcer_;  // null: receives are counted, and not announced
   // The receives that the sender knows of, which matters if they are not announced one by one.
   stripe::GroupId told_;

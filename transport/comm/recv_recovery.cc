@@ -85,6 +85,8 @@ void RecvComm::on_suspicion(const Lane& lane, bool suspected) {
     }
     retell();
     tend();
+  } else {
+    announce();
   }
 }
 

@@ -18,13 +18,17 @@ using LaneState = flows::SendFlows::State;
 SendComm::SendComm(const Context& context, const session::Hello& hello, std::uint8_t max_recvs,
                    std::vector<SendRoute> routes)
     : CommCore(context, /*sends=*/true),
-      announced_(max_recvs > 1 ? std::make_unique<lane::AnnouncedReceives>() : nullptr),
+      announced_(max_recvs > 1 || context.offered != nullptr ? std::make_unique<lane::AnnouncedReceives>()
+                                                             : nullptr),
       hello_(hello),
       routes_(std::move(routes)),
       has_standbys_(routes_.back().rank != routes_.front().rank),
       carrying_(routes_.front().rank),
       opened_at_(context.engine.now()),
-      outbox_({.waits_for_receives = max_recvs <= 1, .copies = &context.peers.copies}) {
+      // Copies are not registered with adapters.
+      outbox_({.waits_for_receives = announced_ == nullptr,
+               .copies = context.offered == nullptr ? &context.peers.copies : nullptr}) {
+  hello_.announce = context.offered != nullptr;
   for (const SendRoute& route : routes_) {
     route.path->add();
   }
@@ -55,6 +59,7 @@ SendComm::~SendComm() {
     }
   }
   poke();  // the process may end at any time, and the peer should be told of the end before
+  await_rest();
 }
 
 // A kernel may hold its acknowledgement for 40 ms; the answer of the process brings it at once.
@@ -95,6 +100,9 @@ void SendComm::await_confirmations() {
 bool SendComm::open_lane(stripe::RouteId route) {
   SendRoute& over = route_at(route);
   over.tried = true;
+  if (over.by_offer) {
+    return open_offered_lane(route);
+  }
   engine::Carrier* carrier = context_.engine.find_carrier(over.carrier);
   std::unique_ptr<Lane> opened = carrier == nullptr ? nullptr : carrier->open({over.remote, over.port});
   if (opened == nullptr) {
@@ -131,6 +139,14 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
                  fmt::format("isend of {} bytes from {}: at most {} bytes, and an address", size, data,
                              transport::kMaxMessageBytes)};
   }
+  const auto* registered = static_cast<const Region*>(region);
+  if (offers() && size > 0 && (registered == nullptr || !registered->covers(data, size))) {
+    return Error{
+        Errc::invalid_argument,
+        fmt::format("isend of {} bytes at {}: {}", size, data,
+                    registered == nullptr ? "its memory is not registered on this comm"
+                                          : "the bytes are not all in the memory of the given registration")};
+  }
   Request* request = requests_.acquire();
   if (request == nullptr) {
     poke();
@@ -142,15 +158,13 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
     poke();
     return static_cast<transport::Request*>(nullptr);
   }
-  const auto* registered = static_cast<const Region*>(region);
-  const bool reachable =
-      registered != nullptr && registered->shared->reachable && registered->covers(data, size);
+  const bool covered = registered != nullptr && registered->covers(data, size);
   request->send = {.data = data,
                    .size = static_cast<std::uint32_t>(size),
                    .tag = static_cast<std::uint32_t>(tag),
                    .group = target->group,
                    .index = target->index,
-                   .owner = reachable ? registered->shared : nullptr};
+                   .owner = covered ? registered->owner() : nullptr};
   enqueue(*request);
   poke();
   return static_cast<transport::Request*>(request);
@@ -178,11 +192,6 @@ std::optional<SendComm::Target> SendComm::next_target(int tag) {
     return target;
   }
   return std::nullopt;
-}
-
-Result<transport::MemoryRegion*> SendComm::register_dmabuf(void*, std::size_t, transport::MemoryKind,
-                                                           std::uint64_t, int) {
-  return Error{Errc::invalid_argument, "the TCP transport does not take DMA-BUF memory"};
 }
 
 // --- engine's side
@@ -263,7 +272,9 @@ void SendComm::on_progress(Lane& lane) {
     on_peer_finished(lane);
     return;
   }
-  if (welcomed() && lane.is_open()) {
+  if (state_of(lane) == LaneState::opening && route_of(lane).by_offer) {
+    go_on_offering(lane);
+  } else if (welcomed() && lane.is_open()) {
     flows::Path& path = *route_of(lane).path;
     lane.tell_waiting();
     lane.report();
@@ -311,11 +322,17 @@ void SendComm::take_acknowledgements() {
 }
 
 void SendComm::close_if_drained(Lane& lane) {
-  if (state_of(lane) == LaneState::leaving && outbox_.drained(lane.id()) && lane.is_drained()) {
+  if (state_of(lane) != LaneState::leaving || !outbox_.drained(lane.id()) || !lane.is_drained()) {
+    return;
+  }
+  suspicion_.forget(lane);
+  ++counters_.left;
+  if (lane.traits().places_remotely) {  // what the peer has written on it may arrive until it is fenced
+    lane.shut();
+    begin_burial(lane);
+  } else {
     lane.leave();
-    suspicion_.forget(lane);
     book_.gone(lane.id());
-    ++counters_.left;
   }
 }
 
@@ -439,12 +456,18 @@ Status SendComm::on_control(const lane::RecordHeader& header, std::span<const st
     case lane::RecordType::answer:
       on_note(header, body);
       return {};
+    case lane::RecordType::rail:
+      return on_rail(body);
+    case lane::RecordType::accept:
+      return on_accept(body);
     case lane::RecordType::hello:
     case lane::RecordType::welcome:
     case lane::RecordType::proof:
     case lane::RecordType::piece:
     case lane::RecordType::bury:
     case lane::RecordType::settled:
+    case lane::RecordType::offer:
+    case lane::RecordType::ready:
       return Error{Errc::internal, "the peer sent a record that a receiver does not send"};
   }
   return {};
@@ -463,11 +486,17 @@ Status SendComm::on_welcome(stripe::LaneId id, const session::Welcome& welcome, 
   if (welcome.direct) {
     lane.set_direct();
   }
-  lane.join();
-  book_.welcomed(id);
   witness::Contact process = welcome.witness;
   process.token = session::witness_key(hello_.token, hello_.witness.process, process.process);
   context_.peers.processes.add(*this, process);
+  on_joined(lane);
+  return {};
+}
+
+// The lane carries from here on.
+void SendComm::on_joined(Lane& lane) {
+  lane.join();
+  book_.welcomed(lane.id());
   note_return(route_of(lane));
   for (const stripe::LaneSerial serial : burials_.unanswered()) {
     lane.tell(lane::encode_serial(lane::RecordType::bury, serial));
@@ -476,8 +505,8 @@ Status SendComm::on_welcome(stripe::LaneId id, const session::Welcome& welcome, 
     ++counters_.joined;
   } else {
     welcomed_.store(true, std::memory_order_release);
-    note_start();
   }
+  note_ready(context_.engine.last_turn());
   deal();
   // This lane can take over from those whose links are away.
   for (const auto& other : lanes_) {
@@ -488,7 +517,6 @@ Status SendComm::on_welcome(stripe::LaneId id, const session::Welcome& welcome, 
   if (silent_) {
     replace_silent(lane);
   }
-  return {};
 }
 
 void SendComm::fail_requests() {

@@ -41,6 +41,12 @@ struct SendRoute {
   bool spare = false;             // one of its rails has another route of the class: one host has more rails
   bool met = false;               // a lane has been welcomed
   bool waived = false;            // it was due when lanes were scarce, and the comm had one elsewhere
+  // Its lanes are opened by offers, over a rail of that number (context.h); and it leads to the peer's rail
+  // `theirs`, once the peer has named its own.
+  bool by_offer = false;
+  std::optional<std::size_t> theirs;
+  // Offers go over it, so it has a lane always; pieces only when its class carries.
+  bool always = false;
   flows::FlowJudge judge;
 
   // The pause doubles with each lane that is lost or cannot join, from the first up to the last, and begins
@@ -82,10 +88,12 @@ class SendComm final : public transport::SendComm,
                                     transport::MemoryRegion* region) override;
   Result<transport::MemoryRegion*> register_memory(void* data, std::size_t size,
                                                    transport::MemoryKind kind) override {
-    return register_region(data, size, kind);
+    return register_region({.data = data, .size = size, .kind = kind, .dmabuf = {}});
   }
   Result<transport::MemoryRegion*> register_dmabuf(void* data, std::size_t size, transport::MemoryKind kind,
-                                                   std::uint64_t offset, int fd) override;
+                                                   std::uint64_t offset, int fd) override {
+    return register_region({.data = data, .size = size, .kind = kind, .dmabuf = {{offset, fd}}});
+  }
   Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
 
   // --- engine's side, while connecting
@@ -94,8 +102,10 @@ class SendComm final : public transport::SendComm,
   std::optional<stripe::RouteId> open_lanes() TF_IN_TURN;
   // Opens a lane. Returns false if the route's carrier cannot.
   bool open_lane(stripe::RouteId route) TF_IN_TURN;
-  // Returns true once the listener has welcomed a lane: NCCL can have the comm. The others join when they
-  // can.
+  // Returns true once NCCL can have the comm: a lane is welcomed, and if others are opened by offers, one of
+  // them carries, or none will soon. The others join when they can.
+  [[nodiscard]] bool ready() const { return ready_.load(std::memory_order_acquire); }
+  // Returns true once the listener has welcomed a lane.
   [[nodiscard]] bool welcomed() const { return welcomed_.load(std::memory_order_acquire); }
   [[nodiscard]] const LaneCounters& counters() const TF_IN_TURN { return counters_; }
   // How many lanes the route has that are open or opening.
@@ -166,6 +176,7 @@ class SendComm final : public transport::SendComm,
 
   // --- lanes that die and come back (send_recovery.cc)
   void bury(lane::Lane& lane, const Error& why, Instant silent_since) TF_IN_TURN;
+  void begin_burial(lane::Lane& lane) TF_IN_TURN;
   void on_fenced(lane::Lane& lane, std::uint64_t position) override TF_IN_TURN;
   void on_peer_over(const lane::Lane& lane) TF_IN_TURN;
   Status on_buried(std::span<const std::byte> body) TF_IN_TURN;
@@ -181,6 +192,24 @@ class SendComm final : public transport::SendComm,
   // A kernel decides when the lane sends again, and may take too long.
   [[nodiscard]] static bool repeats_late(const lane::Lane& lane) { return !lane.traits().retries_at_once; }
   bool ask_while_waiting(Instant now) TF_IN_TURN;
+
+  // --- lanes that are opened by offers (send_offers.cc)
+  // One that is being opened.
+  struct Offering {
+    lane::OfferedLane* lane = nullptr;
+    Instant since;
+    bool offered = false;
+  };
+  bool open_offered_lane(stripe::RouteId route) TF_IN_TURN;
+  Status on_rail(std::span<const std::byte> body) TF_IN_TURN;
+  Status on_accept(std::span<const std::byte> body) TF_IN_TURN;
+  void go_on_offering(const lane::Lane& lane) TF_IN_TURN;
+  void go_on_offering() TF_IN_TURN;
+  [[nodiscard]] std::vector<Offering>::iterator find_offering(const lane::Lane& lane);
+  [[nodiscard]] bool can_offer(const SendRoute& route) const TF_IN_TURN;
+  [[nodiscard]] bool offers() const { return context_.offered != nullptr; }
+  void begin_without_offers(const Error& why) TF_IN_TURN;
+  void note_ready(Instant now) TF_IN_TURN;
 
   // --- which routes carry (send_routes.cc)
   [[nodiscard]] engine::Carrier* usable_carrier(const SendRoute& route) const TF_IN_TURN;
@@ -208,21 +237,25 @@ class SendComm final : public transport::SendComm,
 
   Status on_welcome(stripe::LaneId lane, const session::Welcome& welcome,
                     const session::Tag& proof) override TF_IN_TURN;
+  void on_joined(lane::Lane& lane) TF_IN_TURN;
   // user's side
   stripe::GroupId next_group_;
   std::optional<lane::AnnouncedReceives::Group> current_;  // has receives without a message
   std::uint8_t used_ = 0;                                  // bit i: its receive i has one
   // between the two
   const std::unique_ptr<lane::AnnouncedReceives> announced_;  // null: messages need no announcement
-  std::atomic<bool> welcomed_{false};
+  std::atomic<bool> welcomed_{false}, ready_{false};
   // engine's side
   session::Hello hello_;
   std::uint32_t last_serial_ = 0;
   std::vector<std::unique_ptr<session::LaneOpening>>
-      openings_;                   // by LaneId: of the lanes that are opening, and older ones
-  std::vector<SendRoute> routes_;  // by RouteId, those of the lowest class first
-  bool has_standbys_;              // there are several classes
-  session::RouteClass carrying_;   // the one whose lanes get pieces
+      openings_;  // by LaneId: of the lanes that are opening, and older ones
+  std::vector<Offering> offerings_;
+  std::vector<std::vector<std::byte>> peer_rails_;  // what it has said of them, by number; empty: not yet
+  std::optional<Error> no_offers_;                  // why no lane can be opened by offers
+  std::vector<SendRoute> routes_;                   // by RouteId, those of the lowest class first
+  bool has_standbys_;                               // there are several classes
+  session::RouteClass carrying_;                    // the one whose lanes get pieces
   Instant opened_at_;
   std::optional<Error> first_loss_;  // why the first lane was lost, until one has joined
   flows::SendFlows book_;

@@ -40,17 +40,14 @@ void SendComm::bury(Lane& lane, const Error& why, Instant silent_since) {
   const bool only_asked = opening && (stands_by(lane) || silent_);
   counters_.refused += opening && welcomed() ? 1 : 0;
   counters_.buried += opening ? 0 : 1;
-  book_.lost(lane.id());
+  std::erase_if(offerings_, [&](const Offering& each) { return each.lane == &lane; });
   route.back_off(context_.engine.last_turn(), context_.options.outage);
   if (peer_over_) {
+    book_.lost(lane.id());
     on_peer_over(lane);
     return;
   }
-  const bool fenced = lane.fence().has_value();
-  burials_.begin(lane.serial(), lane.id(), fenced);
-  if (fenced) {
-    lanes_.tell_all(lane::encode_serial(lane::RecordType::bury, lane.serial()));
-  }
+  begin_burial(lane);
   first_loss_ = first_loss_.value_or(why);
   if (!has_way_left()) {
     fail(welcomed() ? why : *first_loss_);
@@ -64,6 +61,15 @@ void SendComm::bury(Lane& lane, const Error& why, Instant silent_since) {
   note_loss(route, why, cut_off, only_asked);
   tend();
   pump();
+}
+
+void SendComm::begin_burial(Lane& lane) {
+  book_.lost(lane.id());
+  const bool fenced = lane.fence().has_value();
+  burials_.begin(lane.serial(), lane.id(), fenced);
+  if (fenced) {
+    lanes_.tell_all(lane::encode_serial(lane::RecordType::bury, lane.serial()));
+  }
 }
 
 void SendComm::note_loss(const SendRoute& route, const Error& why, bool cut_off, bool only_asked) {
@@ -166,6 +172,7 @@ void SendComm::on_time(Instant now) {
   }
   judge_suspects(now);
   const bool cut_off = note_silence(now) || !lanes_.any_carries();
+  go_on_offering();
   const bool joining = drop_late_joiners(now, cut_off);
   if (failed()) {
     return;
@@ -173,6 +180,7 @@ void SendComm::on_time(Instant now) {
   if (!peer_over_) {
     dial_all(now, cut_off);
   }
+  note_ready(now);
   const bool standing_in = rest_standbys(now);
   const bool waiting = ask_while_waiting(now) || outbox_.awaits_confirmation();
   bool whole = true;
@@ -184,7 +192,7 @@ void SendComm::on_time(Instant now) {
     fail(*over);
   } else if (first_loss_ && !has_way_left()) {
     fail(*first_loss_);
-  } else if (whole && !cut_off && !in_outage() && !joining && !standing_in && !suspicion_.any() &&
+  } else if (whole && ready() && !cut_off && !in_outage() && !joining && !standing_in && !suspicion_.any() &&
              burials_.empty()) {
     if (waiting) {
       tend(/*idly=*/true);

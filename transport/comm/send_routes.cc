@@ -45,12 +45,12 @@ engine::Carrier* SendComm::usable_carrier(const SendRoute& route) const {
 }
 
 // Returns false if no lane is left, and none can be opened that is not bound to end like those that were.
-// While the comm is being opened, each route is tried once.
+// While the comm is being opened, each route is tried once; what is offered goes over another lane.
 bool SendComm::has_way_left() const {
   return std::any_of(lanes_.begin(), lanes_.end(),
                      [](const auto& lane) TF_IN_TURN { return lane->is_open(); }) ||
          std::any_of(routes_.begin(), routes_.end(), [this](const SendRoute& route) TF_IN_TURN {
-           return usable_carrier(route) != nullptr && (welcomed() || !route.tried);
+           return !route.by_offer && usable_carrier(route) != nullptr && (welcomed() || !route.tried);
          });
 }
 
@@ -66,7 +66,7 @@ bool SendComm::is_trusted(const Lane& lane) const {
 // that is being opened gives the lower ones a head start.
 bool SendComm::is_needed(stripe::RouteId number, Instant now) const {
   const session::RouteClass rank = routes_[number.value].rank;
-  if (rank == routes_.front().rank) {
+  if (rank == routes_.front().rank || routes_[number.value].always) {
     return true;
   }
   bool joining = false;
@@ -112,7 +112,7 @@ std::optional<session::RouteClass> SendComm::carrying_class() const {
 
 void SendComm::deal() {
   const std::optional<session::RouteClass> carrying = carrying_class();
-  if (!carrying) {
+  if (!carrying || !ready()) {
     return;
   }
   for (std::size_t i = 0; i < routes_.size(); ++i) {
@@ -179,7 +179,10 @@ std::optional<stripe::RouteId> SendComm::open_lanes() {
       });
   std::optional<stripe::RouteId> impossible;
   for (std::uint32_t round = 0; round < most && !failed(); ++round) {
-    for (std::size_t i = 0; i < routes_.size() && routes_[i].rank == routes_.front().rank; ++i) {
+    for (std::size_t i = 0; i < routes_.size(); ++i) {
+      if (routes_[i].by_offer || (routes_[i].rank != routes_.front().rank && !routes_[i].always)) {
+        continue;
+      }
       const engine::Carrier* carrier = usable_carrier(routes_[i]);
       routes_[i].away = any_link && carrier != nullptr && carrier->is_away();
       if (round >= routes_[i].wanted || routes_[i].away || does_without(routes_[i], opened_at_)) {
@@ -204,6 +207,9 @@ bool SendComm::dial(stripe::RouteId number, Instant now) {
   const engine::Carrier* carrier = usable_carrier(route);
   if (carrier == nullptr || carrier->is_away()) {
     route.away = true;
+    return false;
+  }
+  if (route.by_offer && !can_offer(route)) {
     return false;
   }
   if (std::exchange(route.away, false)) {
@@ -244,6 +250,12 @@ bool SendComm::drop_late_joiners(Instant now, bool cut_off) {
       continue;
     }
     joining = true;
+    if (const auto offering = find_offering(lane); offering != offerings_.end()) {
+      if (now - offering->since >= context_.options.connect_timeout) {
+        give_up(lane, {Errc::remote, fmt::format("{}: the peer has not answered an offer", lane.name())});
+      }
+      continue;
+    }
     // The welcome takes the peer's process, which may have no CPU; the rest is its kernel's.
     const Duration patience = cut_off && lane.is_connecting() ? kShort : kPatience;
     if (now - lane.progressed_at() >= patience) {
@@ -259,7 +271,7 @@ bool SendComm::rest_standbys(Instant now) {
   constexpr Duration kDwell = std::chrono::seconds(1);
   bool any = false;
   for (const auto& lane : lanes_) {
-    if (!lane->is_open() || !stands_by(*lane)) {
+    if (!lane->is_open() || !stands_by(*lane) || route_of(*lane).always) {
       continue;
     }
     any = true;
@@ -269,7 +281,7 @@ bool SendComm::rest_standbys(Instant now) {
       leave_lane(*lane);
     }
   }
-  return any || (has_standbys_ && is_needed({routes_.size() - 1}, now));
+  return any || (has_standbys_ && !routes_.back().always && is_needed({routes_.size() - 1}, now));
 }
 
 const flows::Path* SendComm::quickest_sister(stripe::RouteId route, Instant now) const {

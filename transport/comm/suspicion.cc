@@ -84,10 +84,10 @@ void Suspicion::judge(Instant now, bool stopped) {
   }
 }
 
-Lane* Suspicion::speaker() const {
+Lane* Suspicion::speaker(std::size_t record_bytes) const {
   Lane* any = nullptr;
   for (const auto& lane : *lanes_) {
-    if (lane->carries()) {
+    if (lane->carries() && lane->can_say(record_bytes)) {
       if (!lane->carrier().is_away() && !of(*lane)) {
         return lane.get();
       }

@@ -45,8 +45,8 @@ class Suspicion {
   // The lane ends, as a suspect and as a witness.
   void forget(const lane::Lane& lane) TF_IN_TURN { watch_.forget(lane.id()); }
   void clear() TF_IN_TURN { watch_ = {}; }
-  // Returns the lane for records that any lane may carry; null if there is none.
-  [[nodiscard]] lane::Lane* speaker() const TF_IN_TURN;
+  // Returns the lane for a record of so many bytes that any lane may carry; null if there is none.
+  [[nodiscard]] lane::Lane* speaker(std::size_t record_bytes = 0) const TF_IN_TURN;
 
  private:
   void look_closely(lane::Lane& lane, Instant now) TF_IN_TURN;

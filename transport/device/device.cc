@@ -99,7 +99,7 @@ Result<bool> Device::advance(Attempt& attempt) {
     }
   }
   context_.progress.poke();
-  if (attempt.comm != nullptr && attempt.comm->welcomed()) {
+  if (attempt.comm != nullptr && attempt.comm->ready()) {
     return true;  // if it has failed since, as when the peer has closed its end, its first request says why
   }
   const Duration paused = context_.engine.paused() - attempt.paused;

@@ -38,7 +38,6 @@ void Announcer::post(stripe::GroupId group, std::span<const Buffer> buffers) {
                                      .group = group.value,
                                      .index = static_cast<std::uint8_t>(i),
                                      .count = static_cast<std::uint8_t>(buffers.size()),
-                                     .is_placed = 1,
                                      .reserved = {},
                                      .number = next_};
     ++next_;
@@ -46,12 +45,13 @@ void Announcer::post(stripe::GroupId group, std::span<const Buffer> buffers) {
 }
 
 void Announcer::speak() {
-  while (speaker_ != nullptr && said_ != next_) {
-    if (!speaker_->announce(*block_, said_)) {
-      return;
-    }
+  if (speaker_ == nullptr) {
+    return;
+  }
+  while (said_ != next_ && speaker_->announce(*block_, said_)) {
     said_ += block_->slots[slot_of(said_)].count;
   }
+  speaker_->flush();
 }
 
 void Announcer::on_ended(const Lane& lane) {
@@ -85,8 +85,7 @@ void Announcer::say_all_again() {
 
 // The number says whose text the slot holds. It is written last, and looked at again behind the text: the
 // same receive may be announced anew, by another lane, while it is read.
-std::optional<Announcement> AnnouncedReceives::read(std::uint32_t number) const {
-  Announcement& slot = block_->slots[slot_of(number)];
+std::optional<Announcement> AnnouncedReceives::read(Announcement& slot, std::uint32_t number) {
   if (number_in(slot).load(std::memory_order_acquire) != number) {
     return std::nullopt;
   }
@@ -94,16 +93,25 @@ std::optional<Announcement> AnnouncedReceives::read(std::uint32_t number) const 
   return number_in(slot).load(std::memory_order_acquire) == number ? std::optional(text) : std::nullopt;
 }
 
+std::optional<Announcement> AnnouncedReceives::text_of(std::uint32_t number) const {
+  const Told& told = told_[slot_of(number)];
+  if (told.number.load(std::memory_order_acquire) == number) {
+    return Announcement{
+        .tag = told.tag, .group = told.group, .index = told.index, .count = told.count, .reserved = {}};
+  }
+  return read(block_->slots[slot_of(number)], number);
+}
+
 std::optional<AnnouncedReceives::Group> AnnouncedReceives::next() {
   const std::uint32_t number = next_.load(std::memory_order_relaxed);
-  const std::optional<Announcement> first = read(number);
+  const std::optional<Announcement> first = text_of(number);
   if (!first || first->index != 0 || first->count == 0 || first->count > transport::kMaxGroupedReceives) {
     return std::nullopt;
   }
   Group group{.group = {first->group}, .count = first->count};
   group.tags[0] = first->tag;
   for (std::uint32_t i = 1; i < first->count; ++i) {
-    const std::optional<Announcement> other = read(number + i);
+    const std::optional<Announcement> other = text_of(number + i);
     if (!other || other->group != first->group || other->index != i || other->count != first->count) {
       return std::nullopt;
     }
@@ -130,18 +138,16 @@ Status AnnouncedReceives::take(stripe::GroupId group, std::span<const std::byte>
     return Error{Errc::internal, "the receiver announced more receives than a comm may have"};
   }
   for (std::size_t i = 0; i < count; ++i, ++number) {
-    Announcement& slot = block_->slots[slot_of(number)];
+    Told& told = told_[slot_of(number)];
     std::uint32_t tag = 0;
     wire.u32(tag);
-    if (number_in(slot).load(std::memory_order_relaxed) == number) {
-      continue;
+    if (told.number.load(std::memory_order_relaxed) != number) {
+      told.tag = tag;
+      told.group = group.value;
+      told.index = static_cast<std::uint8_t>(i);
+      told.count = static_cast<std::uint8_t>(count);
+      told.number.store(number, std::memory_order_release);
     }
-    slot.tag = tag;
-    slot.group = group.value;
-    slot.index = static_cast<std::uint8_t>(i);
-    slot.count = static_cast<std::uint8_t>(count);
-    slot.is_placed = 0;
-    number_in(slot).store(number, std::memory_order_release);
   }
   return {};
 }
@@ -153,9 +159,9 @@ std::optional<AnnouncedReceives::Place> AnnouncedReceives::find(stripe::GroupId 
   if (first == 0) {
     return std::nullopt;
   }
-  const std::optional<Announcement> text = read(first + index.value);
-  if (!text || text->group != group.value || index.value >= text->count || text->is_placed == 0 ||
-      rail >= kMaxKeys) {
+  const std::uint32_t number = first + index.value;
+  const std::optional<Announcement> text = read(block_->slots[slot_of(number)], number);
+  if (!text || text->group != group.value || index.value >= text->count || rail >= kMaxKeys) {
     return std::nullopt;
   }
   return Place{.address = text->address, .size = text->size, .key = text->keys[rail], .count = text->count};

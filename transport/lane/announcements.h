@@ -39,8 +39,7 @@ struct alignas(64) Announcement {
   std::array<std::uint32_t, kMaxKeys> keys{};  // by the receiver's rail
   std::uint32_t group = 0;
   std::uint8_t index = 0, count = 0;  // its place in its group, and how many that has
-  std::uint8_t is_placed = 0;         // 1: address, size and keys are known
-  std::array<std::uint8_t, 21> reserved{};
+  std::array<std::uint8_t, 22> reserved{};
   std::uint32_t number = 0;
 };
 static_assert(sizeof(Announcement) == 64 && std::is_trivially_copyable_v<Announcement>);
@@ -67,6 +66,8 @@ class Announcer {
   void post(stripe::GroupId group, std::span<const Buffer> buffers);
   // Returns true if a lane may begin to speak.
   [[nodiscard]] bool lacks_speaker() const { return speaker_ == nullptr && !released_by_; }
+  // Null: none does.
+  [[nodiscard]] Lane* speaker() const { return speaker_; }
   // Only if one is lacking.
   void begin(Lane& speaker) { speaker_ = &speaker; }
   // Tells the sender what it has not been told yet, as far as there is room.
@@ -104,13 +105,17 @@ class AnnouncedReceives {
     std::uint8_t count = 0;  // of the group
   };
 
+  AnnouncedReceives() = default;
+  AnnouncedReceives(const AnnouncedReceives&) = delete;
+  AnnouncedReceives& operator=(const AnnouncedReceives&) = delete;
+
   // Where lanes write that place remotely: they keep it for as long as they may.
   [[nodiscard]] const std::shared_ptr<AnnouncementBlock>& block() const { return block_; }
   // Returns the next group once all its receives are announced; each once. A group that is malformed never
   // comes.
   std::optional<Group> next();
-  // A record has announced a group whose first receive has this number. One that is known is not taken
-  // again. Fails if it is malformed, or if there are more than may be open.
+  // A record has announced a group: without the places of its receives. Fails if it is malformed, or if more
+  // are announced than may be open.
   Status take(stripe::GroupId group, std::span<const std::byte> body);
   // Where a receive is that next() has returned, for pieces over the receiver's rail; nothing if it is not
   // known, or is just being written.
@@ -118,9 +123,18 @@ class AnnouncedReceives {
                                           std::size_t rail) const;
 
  private:
-  [[nodiscard]] std::optional<Announcement> read(std::uint32_t number) const;
+  // What a record has said of a receive. Apart from the block, where a lane may be writing the same one.
+  struct Told {
+    std::atomic<std::uint32_t> number{0};  // comes last
+    std::uint32_t tag = 0, group = 0;
+    std::uint8_t index = 0, count = 0;
+  };
+
+  [[nodiscard]] static std::optional<Announcement> read(Announcement& slot, std::uint32_t number);
+  [[nodiscard]] std::optional<Announcement> text_of(std::uint32_t number) const;
 
   std::shared_ptr<AnnouncementBlock> block_ = std::make_shared<AnnouncementBlock>();
+  std::array<Told, kReceives> told_;
   std::atomic<std::uint32_t> next_{1};
   std::array<std::atomic<std::uint32_t>, kReceives> first_{};  // by group: the number of its first receive
 };

@@ -158,6 +158,8 @@ class Lane : public stripe::Lane {
     fencing_ = !position;
     return position;
   }
+  // Of a lane that has ended: returns true while it may still read or write the memory of messages.
+  [[nodiscard]] virtual bool moves_memory() const TF_IN_TURN { return false; }
   // Returns true until on_fenced(): its number belongs to no other lane before.
   [[nodiscard]] bool is_fencing() const TF_IN_TURN { return fencing_; }
 

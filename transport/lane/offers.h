@@ -18,6 +18,7 @@
 #include "transport/engine/turn.h"
 #include "transport/lane/announcements.h"
 #include "transport/lane/lane.h"
+#include "transport/lane/record.h"
 #include "transport/transport.h"
 
 namespace tfabric::lane {
@@ -63,33 +64,58 @@ class RegisteredMemory {
   std::array<std::uint32_t, kMaxKeys> keys_{};
 };
 
-// A piece of memory that NCCL registers. `fd`: of a DMA-BUF, in which the memory begins at `offset`; -1:
-// none.
+// A piece of memory that NCCL registers.
 struct MemoryToRegister {
+  // Where it is, if it is exported as a DMA-BUF: it begins at `offset` of the file.
+  struct DmaBuf {
+    std::uint64_t offset = 0;
+    int fd = -1;
+  };
   void* data = nullptr;
   std::size_t size = 0;
   transport::MemoryKind kind = transport::MemoryKind::host;
-  std::uint64_t offset = 0;
-  int fd = -1;
+  std::optional<DmaBuf> dmabuf;
 };
 
-// Those rails of a device whose lanes are offered, in one engine. At most kMaxKeys, by number.
+// Those rails of a device whose lanes are offered, in one engine: at most kMaxKeys, by number.
 class OfferedRails {
  public:
   [[nodiscard]] virtual std::size_t count() const = 0;
   // Null: the rail has gone.
   [[nodiscard]] virtual OfferingCarrier* at(std::size_t rail) const TF_IN_TURN = 0;
-  // What a peer is told of them.
-  [[nodiscard]] virtual std::vector<std::byte> describe() const = 0;
+  // What a peer is told of one of them.
+  [[nodiscard]] virtual std::vector<std::byte> describe(std::size_t rail) const = 0;
   // Which of the peer's rails each of these meets, by what the peer says of its own; nothing: it meets none.
   // Fails if that is malformed, or if no two rails meet, and says why.
   [[nodiscard]] virtual Result<std::vector<std::optional<std::size_t>>> meet(
-      std::span<const std::byte> theirs) const = 0;
+      std::span<const std::vector<std::byte>> theirs) const = 0;
+  // Memory of a GPU may be registered, which no other lane carries: a comm is not connected without one.
+  [[nodiscard]] virtual bool takes_gpu_memory() const = 0;
   // From any thread.
   virtual Result<std::unique_ptr<RegisteredMemory>> register_memory(const MemoryToRegister& memory) = 0;
 
  protected:
   ~OfferedRails() = default;
 };
+
+// --- the records. Texts are as long as the largest body of a record leaves room for.
+
+struct RailRecord {
+  std::uint8_t number = 0, count = 0;  // which of how many; both 0: there are none
+  std::span<const std::byte> text;
+};
+struct OfferRecord {
+  stripe::LaneSerial serial;  // of the lane
+  std::uint8_t rail = 0;      // of the receiver's; of `accept` it means nothing
+  std::span<const std::byte> text;
+};
+inline constexpr std::size_t kMaxRailText = 120, kMaxOfferText = 120;
+
+[[nodiscard]] std::vector<std::byte> encode(const RailRecord& rail);
+// `type`: offer, or accept.
+[[nodiscard]] std::vector<std::byte> encode(RecordType type, const OfferRecord& offer);
+// Of the bodies; nothing if they are malformed.
+[[nodiscard]] std::optional<RailRecord> decode_rail(std::span<const std::byte> body);
+[[nodiscard]] std::optional<OfferRecord> decode_offer(std::span<const std::byte> body);
 
 }  // namespace tfabric::lane

@@ -38,7 +38,12 @@ enum class RecordType : std::uint8_t {
   read = 11,     // either way: so much of the lane with this serial has been read; lanes of sockets only
   question = 12,  // either way: what do you wait for yourself? (transport/watchdog/inquiry.h)
   answer = 13,    // either way
-  proof = 14      // connector to listener, first after the welcome, which it answers
+  proof = 14,     // connector to listener, first after the welcome, which it answers
+  // Of lanes that are opened by offers (lane/offers.h):
+  rail = 15,    // receiver to sender: one of the rails over which it takes them
+  offer = 16,   // sender to receiver: its end of a lane
+  accept = 17,  // receiver to sender: its own end of it, which takes what comes
+  ready = 18    // sender to receiver, on the lane itself: from here on it carries, both ways
 };
 
 // Control records of types up to this one that are not known are skipped: later builds may send them.

@@ -23,7 +23,7 @@ static_assert(sizeof(HelloBytes) <= lane::kMaxControlBytes);
 // Both without their tags.
 bool lay_out(auto&& wire, WireMessage<Hello> auto& hello) {
   wire.fixed(kProtocolVersion).u8(hello.kind).u16(hello.rail).u32(hello.serial.value).u64(hello.comm);
-  wire.u64(hello.id).fixed(kPlain).unused(1).u16(hello.port).unused(4).bytes(hello.nonce);
+  wire.u64(hello.id).fixed(kPlain).flag(hello.announce).u16(hello.port).unused(4).bytes(hello.nonce);
   return witness::lay_out(wire, hello.witness);
 }
 

@@ -35,7 +35,7 @@ class Comms {
     fill_random(token_);
     {
       const engine::Guard guard(fabric.host(1).engine.lock());
-      fabric.host(1).acceptor.add_listener(token_, fabric.host(1).pending);
+      fabric.host(1).acceptor.add_listener(token_, *fabric.host(1).pending);
     }
     {
       Host& host = fabric.host(0);
@@ -55,10 +55,10 @@ class Comms {
     }
     const std::size_t lanes = cables.front().scarce ? 1 : cables.size();
     REQUIRE(fabric.run_until([&] {
-      return send->welcomed() && send->counters().joined + 1 == lanes && fabric.host(1).pending.has_ready();
+      return send->welcomed() && send->counters().joined + 1 == lanes && fabric.host(1).pending->has_ready();
     }));
     const engine::Guard guard(fabric.host(1).engine.lock());
-    receive = fabric.host(1).pending.take();
+    receive = fabric.host(1).pending->take();
   }
   ~Comms() {
     send.reset();

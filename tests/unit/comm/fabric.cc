@@ -439,6 +439,9 @@ bool Fabric::run_until(const std::function<bool()>& done, Duration within) {
       host->engine.turn();
     }
     g_now = next_event();
+    if (elsewhere) {
+      elsewhere(g_now);
+    }
   }
   return true;
 }
@@ -449,12 +452,23 @@ void Fabric::run_for(Duration time) {
   stop_at_ = kNever;
 }
 
+std::uint64_t Fabric::given_at(std::size_t host) const {
+  std::uint64_t given = 0;
+  for (const auto& [number, ends] : lanes_) {
+    given += ends[host] != nullptr ? ends[host]->given_ : 0;
+  }
+  return given;
+}
+
 // The next time at which something arrives, or a tick.
 Instant Fabric::next_event() const {
   Instant next = std::min(g_now + kTick, std::max(stop_at_, g_now + std::chrono::microseconds(1)));
   const auto consider = [&](Instant at, std::size_t cable) {
     next = std::min(next, std::max({at, silent_until_[cable], g_now + std::chrono::microseconds(1)}));
   };
+  if (next_elsewhere) {
+    next = std::min(next, std::max(next_elsewhere(), g_now + std::chrono::microseconds(1)));
+  }
   for (const auto& [number, what] : connecting_) {
     consider(what.second, what.first);
   }

@@ -187,8 +187,13 @@ struct Host {
   Peers peers;
   session::Acceptor acceptor{peers.comms};
   Context context;
-  Pending pending{context};
+  std::unique_ptr<Pending> pending = std::make_unique<Pending>(context);
   std::vector<WireCarrier*> carriers;
+  // Comms that are made from now on have these, too.
+  void offer(lane::OfferedRails& rails) {
+    context.offered = &rails;
+    pending = std::make_unique<Pending>(context);
+  }
 };
 
 class Fabric {
@@ -211,8 +216,14 @@ class Fabric {
   // Nothing arrives over the cable until then.
   void silence(std::size_t cable, Duration time) { silent_until_[cable] = now() + time; }
 
+  // What else happens at its own times: when next, and until now.
+  std::function<Instant()> next_elsewhere;
+  std::function<void(Instant)> elsewhere;
+
   // Where receive 0 of the group is, of the only comm that receives: for lanes that place.
   std::map<std::uint32_t, std::byte*> places;
+  // What the lanes that are there have been given at this end, by bytes or requests as they count.
+  [[nodiscard]] std::uint64_t given_at(std::size_t host) const;
   [[nodiscard]] std::uint64_t written_late() const { return written_late_; }
 
  private:

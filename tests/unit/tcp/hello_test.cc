@@ -135,6 +135,9 @@ TEST_CASE("a hello of another version, mode or length, of no kind or without a s
   CHECK_FALSE(with(0, 8));
   CHECK_FALSE(with(1, 2));
   CHECK_FALSE(with(24, 1));
+  CHECK(with(25, 1)->announce);
+  CHECK_FALSE(with(25, 0)->announce);
+  CHECK_FALSE(with(25, 2));
   Hello hello = true_hello();
   hello.serial = {0};
   CHECK_FALSE(decode_hello(encode(hello)));

@@ -230,7 +230,7 @@ TEST_CASE(
   Pair pair(shown.world);
   Pair::Message& message = pair.message(12'000'000);
   const auto region =
-      pair.send->register_region(message.sent.data(), message.sent.size(), transport::MemoryKind::host);
+      pair.send->register_memory(message.sent.data(), message.sent.size(), transport::MemoryKind::host);
   REQUIRE(region.ok());
   pair.post_receive(message);
   pair.post_send(message);

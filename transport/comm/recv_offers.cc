@@ -1,0 +1,125 @@
+// Lanes of a receive comm that the sender offers (lane/offers.h), and which lane announces receives.
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "transport/comm/recv_comm.h"
+
+namespace tfabric::comm {
+
+using lane::Lane;
+
+// A sender that has been told so before takes no notice.
+void RecvComm::tell_rails(Lane& lane) const {
+  if (!takes_offers_) {
+    return;
+  }
+  const std::size_t count = context_.offered == nullptr ? 0 : context_.offered->count();
+  for (std::size_t i = 0; i < count; ++i) {
+    lane.tell(lane::encode({.number = static_cast<std::uint8_t>(i),
+                            .count = static_cast<std::uint8_t>(count),
+                            .text = context_.offered->describe(i)}));
+  }
+  if (count == 0) {
+    lane.tell(lane::encode({.text = {}}));
+  }
+}
+
+Status RecvComm::on_offer(std::span<const std::byte> body) {
+  const auto offer = lane::decode_offer(body);
+  if (!offer || !takes_offers_ || context_.offered == nullptr || offer->rail >= context_.offered->count()) {
+    return Error{Errc::internal, "the sender sent a malformed offer of a lane"};
+  }
+  if (graves_.forbids(offer->serial) || lanes_.find(offer->serial) != nullptr ||
+      lanes_.open() >= session::kMaxLanes) {
+    return {};  // it has been given up meanwhile, or will be
+  }
+  lane::OfferingCarrier* carrier = context_.offered->at(offer->rail);
+  if (carrier == nullptr) {
+    refuse(offer->serial);
+    return {};
+  }
+  auto taken = carrier->take_up(offer->text, *announcer_);
+  if (!taken && taken.error().code == Errc::internal) {
+    return taken.error();
+  }
+  if (!taken) {
+    TF_INFO("NET/tfabric: {}; the sender is told so", taken.error().message);
+    refuse(offer->serial);
+    return {};
+  }
+  lane::OfferedLane* lane = taken->get();
+  (*taken)->attach(*this, *this, &inbox_);
+  adopt(std::move(*taken), offer->serial);
+  unanswered_.push_back(lane);
+  return {};
+}
+
+// As if it had been closed here before it brought anything.
+void RecvComm::refuse(stripe::LaneSerial serial) {
+  graves_.add(serial, 0);
+  lanes_.tell_all(lane::encode_position(lane::RecordType::buried, {serial, 0}));
+}
+
+void RecvComm::answer_offers() {
+  std::erase_if(unanswered_, [this](lane::OfferedLane* lane) TF_IN_TURN {
+    const auto text = lane->text();
+    Lane* speaker = text.empty() ? nullptr : suspicion_.speaker(lane::kMaxControlBytes);
+    if (speaker != nullptr) {
+      speaker->tell(
+          lane::encode(lane::RecordType::accept, {.serial = lane->serial(), .rail = 0, .text = text}));
+    }
+    return speaker != nullptr;
+  });
+}
+
+// Comes on the lane itself. What places receives by itself announces them, too.
+Status RecvComm::on_ready(std::span<const std::byte> body) {
+  const auto serial = lane::decode_serial(body);
+  Lane* lane = serial ? lanes_.find(*serial) : nullptr;
+  if (!serial || lane == nullptr || !lane->traits().places_remotely) {
+    return Error{Errc::internal, "the sender says of a lane that it is ready, and it has offered none"};
+  }
+  lane->join();
+  end_outage();
+  for (const stripe::Graves::Grave& grave : graves_.unsettled()) {
+    lane->tell(lane::encode_position(lane::RecordType::buried, grave));
+  }
+  retell();
+  return {};
+}
+
+// One that places receives by itself, if there is one that is trusted, since no other can say where they are.
+Lane* RecvComm::announcing_lane() const {
+  for (const auto& lane : lanes_) {
+    if (lane->carries() && lane->traits().places_remotely && !suspicion_.of(*lane)) {
+      return lane.get();
+    }
+  }
+  return suspicion_.speaker(lane::kMaxControlBytes);
+}
+
+// Receives of which the sender may not know are told by the lane that speaks, or by the best one from now on.
+void RecvComm::announce() {
+  if (announcer_ == nullptr) {
+    return;
+  }
+  const Lane* speaker = announcer_->speaker();
+  if (takes_offers_ && speaker != nullptr && !speaker->traits().places_remotely) {
+    const Lane* best = announcing_lane();
+    if (best != nullptr && best->traits().places_remotely) {
+      announcer_->on_ended(*speaker);
+    }
+  }
+  if (!announcer_->has_unsaid()) {
+    return;
+  }
+  if (announcer_->lacks_speaker()) {
+    if (Lane* lane = announcing_lane(); lane != nullptr) {
+      announcer_->begin(*lane);
+    }
+  }
+  announcer_->speak();
+}
+
+}  // namespace tfabric::comm

@@ -1,0 +1,154 @@
+// Lanes of a send comm that are opened by offers (lane/offers.h), and what it does until one of them carries.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "transport/comm/send_comm.h"
+
+namespace tfabric::comm {
+
+using lane::Lane;
+using LaneState = flows::SendFlows::State;
+
+// The peer says its rails on each lane that it takes, one by one.
+Status SendComm::on_rail(std::span<const std::byte> body) {
+  const auto rail = lane::decode_rail(body);
+  if (!rail || !offers() || (!peer_rails_.empty() && peer_rails_.size() != rail->count)) {
+    return Error{Errc::internal, "the receiver sent a malformed record about its rails"};
+  }
+  if (rail->count == 0) {
+    begin_without_offers({Errc::invalid_usage, "the peer has no rail over which lanes are offered"});
+    return {};
+  }
+  peer_rails_.resize(rail->count);
+  peer_rails_[rail->number].assign(rail->text.begin(), rail->text.end());
+  const bool whole = std::none_of(peer_rails_.begin(), peer_rails_.end(),
+                                  [](const std::vector<std::byte>& text) { return text.empty(); });
+  if (!whole) {
+    return {};
+  }
+  const auto theirs = context_.offered->meet(peer_rails_);
+  if (!theirs) {
+    begin_without_offers(theirs.error());
+    return {};
+  }
+  for (SendRoute& route : routes_) {
+    if (route.by_offer) {
+      route.theirs = (*theirs)[route.rail_number];
+      route.waived = !route.theirs;
+    }
+  }
+  tend();
+  dial_all(context_.engine.last_turn(), /*cut_off=*/false);
+  return {};
+}
+
+// The two hosts have nothing in common that lanes can be offered over.
+void SendComm::begin_without_offers(const Error& why) {
+  for (SendRoute& route : routes_) {
+    route.waived = route.waived || route.by_offer;
+  }
+  if (context_.offered->takes_gpu_memory()) {
+    fail(Error{why.code, fmt::format("{}; memory of a GPU can go no other way", why.message)});
+    return;
+  }
+  no_offers_ = why;
+  note_ready(context_.engine.last_turn());
+}
+
+bool SendComm::can_offer(const SendRoute& route) const {
+  return route.theirs && welcomed() && suspicion_.speaker(lane::kMaxControlBytes) != nullptr;
+}
+
+bool SendComm::open_offered_lane(stripe::RouteId route) {
+  const SendRoute& over = route_at(route);
+  lane::OfferingCarrier* carrier = context_.offered->at(over.rail_number);
+  auto opened = carrier == nullptr ? nullptr : carrier->offer(*announced_, *over.theirs);
+  if (opened == nullptr) {
+    return false;
+  }
+  lane::OfferedLane* offered = opened.get();
+  Lane& lane = adopt(std::move(opened), {++last_serial_});
+  lane.attach(*this, *this, nullptr);
+  outbox_.renew(lane.id());
+  book_.opening(route, lane, context_.options.piece_bytes);
+  route_at(route).judge.forget(lane.id());
+  offerings_.push_back({.lane = offered, .since = context_.engine.now()});
+  return true;
+}
+
+std::vector<SendComm::Offering>::iterator SendComm::find_offering(const Lane& lane) {
+  return std::find_if(offerings_.begin(), offerings_.end(),
+                      [&](const Offering& each) { return each.lane == &lane; });
+}
+
+// Offers the lane once it is made, and joins it once the peer's end takes what comes.
+void SendComm::go_on_offering(const Lane& lane) {
+  const auto offering = find_offering(lane);
+  if (offering == offerings_.end()) {
+    return;
+  }
+  lane::OfferedLane& offered = *offering->lane;
+  const auto text = offered.text();
+  Lane* speaker = suspicion_.speaker(lane::kMaxControlBytes);
+  if (!text.empty() && !offering->offered && speaker != nullptr) {
+    offering->offered = true;
+    speaker->tell(
+        lane::encode(lane::RecordType::offer, {.serial = offered.serial(),
+                                               .rail = static_cast<std::uint8_t>(*route_of(lane).theirs),
+                                               .text = text}));
+  }
+  if (offered.is_ready()) {
+    offerings_.erase(offering);
+    offered.tell(lane::encode_serial(lane::RecordType::ready, offered.serial()));
+    on_joined(offered);
+  }
+}
+
+// For those that could not be said at once.
+void SendComm::go_on_offering() {
+  for (std::size_t i = offerings_.size(); i > 0; --i) {
+    if (i <= offerings_.size()) {
+      go_on_offering(*offerings_[i - 1].lane);
+    }
+  }
+}
+
+// Of a lane that has been given up it comes too late.
+Status SendComm::on_accept(std::span<const std::byte> body) {
+  const auto answer = lane::decode_offer(body);
+  if (!answer) {
+    return Error{Errc::internal, "the receiver sent a malformed answer to an offer"};
+  }
+  const auto offering = std::find_if(offerings_.begin(), offerings_.end(), [&](const Offering& each) {
+    return each.lane->serial() == answer->serial;
+  });
+  return offering == offerings_.end() ? Status() : offering->lane->on_answer(answer->text);
+}
+
+// NCCL can have the comm once a lane of the class that is to carry does, or, for host memory, once others
+// have had time enough.
+void SendComm::note_ready(Instant now) {
+  if (ready() || !welcomed()) {
+    return;
+  }
+  const bool whole = !offers() || no_offers_ ||
+                     std::any_of(lanes_.begin(), lanes_.end(), [this](const auto& lane) TF_IN_TURN {
+                       return lane->carries() && !stands_by(*lane);
+                     });
+  const bool waits = offers() && (context_.offered->takes_gpu_memory() || now - opened_at_ < head_start());
+  if (!whole && waits) {
+    return;
+  }
+  ready_.store(true, std::memory_order_release);
+  if (peer_rails_.empty()) {  // it has none, it seems; should it name some, they are tried
+    for (SendRoute& route : routes_) {
+      route.waived = route.waived || route.by_offer;
+    }
+  }
+  deal();
+  note_start();
+}
+
+}  // namespace tfabric::comm
