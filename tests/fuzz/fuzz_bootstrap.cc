@@ -1,12 +1,13 @@
 // Any bytes as input of the RDMA bootstrap. The first byte chooses: a handle, an offer, or a
-// connection's bytes, which arrive in pieces of that size. What is read must be writable to the same bytes,
-// and two offers must lead to one agreement.
+// connection's bytes, which arrive in pieces of that size; or an end of a pair, or what is said of a rail.
+// What is read must be writable to the same bytes, and two offers must lead to one agreement.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <vector>
 
 #include "tests/fuzz/require.h"
+#include "transport/rdma/pairs/port_group.h"
 #include "transport/rdma/session/agreement.h"
 #include "transport/rdma/session/handle.h"
 #include "transport/rdma/session/message.h"
@@ -17,7 +18,7 @@ using namespace tfabric::rdma::session;
 namespace {
 
 constexpr std::uint64_t kToken = 0;
-constexpr std::uint8_t kHandle = 0, kOffer = 255;
+constexpr std::uint8_t kHandle = 0, kPair = 253, kRail = 254, kOffer = 255;
 
 void try_handle(std::span<const std::byte> bytes) {
   std::array<std::byte, transport::kHandleBytes> given{}, written{};
@@ -60,6 +61,23 @@ void try_connection(std::span<const std::byte> bytes, std::size_t piece) {
   }
 }
 
+void try_pair(std::span<const std::byte> bytes) {
+  if (const auto end = rdma::pairs::decode_end(bytes)) {
+    const auto again = rdma::pairs::decode_end(rdma::pairs::encode(*end));
+    TFABRIC_REQUIRE(again && again->queue_pair.number == end->queue_pair.number && again->key == end->key &&
+                    again->memory == end->memory && again->port.gid == end->port.gid);
+  }
+}
+
+void try_rail(std::span<const std::byte> bytes) {
+  rdma::pairs::PortGroup group(/*takes_gpu_memory=*/false);
+  group.add({.about = {.hca = "mlx5_0", .queue_pairs = {}, .keys = {}}});
+  std::vector<std::vector<std::byte>> texts{{bytes.begin(), bytes.end()}, group.describe(0)};
+  if (const auto meeting = group.meet(texts)) {
+    TFABRIC_REQUIRE(meeting->size() == 1 && (!meeting->front() || *meeting->front() < texts.size()));
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -70,6 +88,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<Offer> offers;
   if (data[0] == kHandle) {
     try_handle(rest);
+  } else if (data[0] == kPair) {
+    try_pair(rest);
+  } else if (data[0] == kRail) {
+    try_rail(rest);
   } else if (data[0] == kOffer) {
     try_offer(rest, offers);
   } else {

@@ -12,7 +12,9 @@
 
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/require.h"
+#include "transport/lane/announcements.h"
 #include "transport/lane/flow_reader.h"
+#include "transport/lane/offers.h"
 #include "transport/session/handshake.h"
 #include "transport/session/lane_opening.h"
 #include "transport/stripe/inbox.h"
@@ -46,6 +48,18 @@ struct Controls final : ControlSink, session::LaneOpening::Opener {
     if (const auto grave = decode_position(body)) {
       TFABRIC_REQUIRE(encode_position(RecordType::buried, *grave).size() == kRecordHeaderBytes + body.size());
     }
+    if (const auto rail = decode_rail(body)) {
+      TFABRIC_REQUIRE(rail->count <= kMaxKeys && (rail->count == 0 || rail->number < rail->count));
+      TFABRIC_REQUIRE(encode(*rail).size() == kRecordHeaderBytes + body.size());
+    }
+    if (const auto offer = decode_offer(body)) {
+      TFABRIC_REQUIRE(encode(RecordType::offer, *offer).size() == kRecordHeaderBytes + body.size());
+    }
+    static_cast<void>(announced_.take(header.group, body));
+    if (const auto group = announced_.next()) {
+      TFABRIC_REQUIRE(group->count >= 1 && group->count <= transport::kMaxGroupedReceives);
+      TFABRIC_REQUIRE(!announced_.find(group->group, {0}, 0));
+    }
     TFABRIC_REQUIRE(!opening_.on_control(header, body));
     return {};
   }
@@ -55,6 +69,7 @@ struct Controls final : ControlSink, session::LaneOpening::Opener {
   }
 
  private:
+  AnnouncedReceives announced_;
   session::LaneOpening opening_{*this, {0}, session::Hello{.token = kToken, .serial = {1}}};
 };
 
@@ -132,7 +147,7 @@ class Comm {
       return;
     }
     // Groups near those that are posted, and sizes that often fit.
-    const RecordHeader header{.type = static_cast<RecordType>(1 + input_.u8() % 14),
+    const RecordHeader header{.type = static_cast<RecordType>(1 + input_.u8() % 18),
                               .index = {static_cast<std::uint8_t>(input_.u8() % 10)},
                               .tag = static_cast<std::uint32_t>(input_.u8() % 4),
                               .group = {inbox_.next_group().value - 8 + input_.u8() % 48},

@@ -150,10 +150,10 @@ std::uint32_t Pair::post_receives(std::uint32_t count, int& returned) {
 
 // --- its end
 
-void Pair::fail(std::string why) {
+void Pair::fail(std::string why, bool silent) {
   close();
   if (user_ != nullptr) {
-    user_->on_failed(std::move(why));
+    user_->on_failed(std::move(why), silent);
   }
 }
 

@@ -35,7 +35,8 @@ class PairUser {
   // An immediate has come; also while the pair is being closed.
   virtual void on_immediate(std::uint32_t immediate, std::uint32_t bytes) TF_IN_TURN = 0;
   virtual void on_news() TF_IN_TURN = 0;  // something is confirmed, or there is room
-  virtual void on_failed(std::string why) TF_IN_TURN = 0;
+  // `silent`: the other end's adapter has not answered for too long.
+  virtual void on_failed(std::string why, bool silent) TF_IN_TURN = 0;
   virtual void on_fenced() TF_IN_TURN = 0;
 
  protected:
@@ -145,7 +146,7 @@ class Pair {
   std::uint32_t post_receives(std::uint32_t count, int& returned);
   void take_receive(const ibv_wc& completion) TF_IN_TURN;
   void take_send(const ibv_wc& completion) TF_IN_TURN;
-  void fail(std::string why) TF_IN_TURN;
+  void fail(std::string why, bool silent = false) TF_IN_TURN;
   void post_last() TF_IN_TURN;
   void destroy() TF_IN_TURN;
 

@@ -69,7 +69,7 @@ Status PairLane::on_answer(std::span<const std::byte> answer) {
 stripe::LaneRoom PairLane::look(const stripe::Outgoing& message) const {
   const bool known = ends_.announced != nullptr &&
                      ends_.announced->find(message.group, message.index, ends_.rail) &&
-                     carrier_->memory().key_of(message.owner, message.data, message.size);
+                     (message.size == 0 || carrier_->memory().key_of(message.owner));
   refused_ = refused_ || !known;
   return {.queued = queued_, .room = has_room(kRoom) ? kMostBytes : 0, .takes = known};
 }
@@ -88,7 +88,7 @@ bool PairLane::takes_whole(const stripe::Piece& piece, const lane::AnnouncedRece
 std::optional<stripe::Span> PairLane::give(const stripe::Piece& piece) {
   const stripe::Outgoing& message = *piece.message;
   const auto place = ends_.announced->find(message.group, message.index, ends_.rail);
-  const auto key = carrier_->memory().key_of(message.owner, piece.data(), piece.length);
+  const auto key = message.size == 0 ? std::uint32_t{0} : carrier_->memory().key_of(message.owner);
   const std::uint32_t largest = carrier_->largest_write();
   if (!place || !key || !has_room(kRoom + piece.length / largest)) {
     return std::nullopt;
@@ -134,7 +134,7 @@ bool PairLane::say(std::span<const std::byte> record) {
   pair_->stage_notice();
   pair_->stage_end({}, {.kind = Kind::record, .slot = pair_->next_slot()});
   lengths_.push_back(0);
-  pair_->post();
+  post();
   return true;
 }
 
@@ -173,12 +173,11 @@ lane::Meters PairLane::meters() const {
 }
 
 lane::Loss PairLane::loss(bool /*in_use*/, Instant now) const {
-  const bool silent = timeouts_in_row() > 0;
   return {.why = why_,
           .reason = {},
-          .timed_out = silent,
+          .timed_out = silent_,
           .process_over = carrier_->has_ended(now),
-          .silent_since = silent ? pair_->progressed_at() : Instant{}};
+          .silent_since = silent_ ? pair_->progressed_at() : Instant{}};
 }
 
 std::string PairLane::describe(Silence /*silence*/, bool /*in_use*/, Instant now) const {
@@ -211,8 +210,9 @@ void PairLane::on_made() {
 void PairLane::on_ready() { on_news(); }
 
 // The failure may occur inside a call by the comm, so on_lost() is called later, from on_turn().
-void PairLane::on_failed(std::string why) {
+void PairLane::on_failed(std::string why, bool silent) {
   failed_ = true;
+  silent_ = silent;
   why_ = std::move(why);
   note();
 }
@@ -231,6 +231,7 @@ std::optional<std::uint64_t> PairLane::begin_fence() {
 void PairLane::on_turn() {
   noted_ = false;
   count_confirmed();
+  watch();  // the pair may have given credit
   if (events_ == nullptr || !is_open()) {
     return;
   }
@@ -243,8 +244,31 @@ void PairLane::on_turn() {
   }
 }
 
+// Posts what was staged, and watches what becomes of it.
+void PairLane::post() {
+  pair_->post();
+  watch();
+}
+
+void PairLane::watch() {
+  if (pair_->is_awaited() && !std::exchange(watched_, true)) {
+    carrier_->watch(*this);
+  }
+}
+
+bool PairLane::on_tick() {
+  watched_ = is_open() && !failed_ && pair_->is_awaited();
+  if (watched_) {
+    busy_ += PortCarrier::kTick;
+    if (timeouts_in_row() > 0) {
+      on_news();  // its comm looks
+    }
+  }
+  return watched_;
+}
+
 // What the peer had sent before it left was acknowledged before, and has come since.
-void PairLane::on_time(Instant now) {
+void PairLane::on_round(Instant now) {
   if (!is_open() || failed_) {
     return;
   }
@@ -252,14 +276,10 @@ void PairLane::on_time(Instant now) {
     quiet_ = std::exchange(left_, true);
     on_news();
   }
-  if (pair_->is_awaited()) {
-    busy_ += PortCarrier::kTick;
-    if (timeouts_in_row() > 0) {
-      on_news();  // its comm looks
-    }
-  } else if (pair_->is_ready() && now - pair_->progressed_at() >= kHeartbeat &&
-             (std::exchange(refused_, false) || (inbox_ != nullptr && inbox_->outstanding() > 0))) {
+  if (!pair_->is_awaited() && pair_->is_ready() && now - pair_->progressed_at() >= kHeartbeat &&
+      (std::exchange(refused_, false) || (inbox_ != nullptr && inbox_->outstanding() > 0))) {
     pair_->probe();
+    post();
   }
 }
 

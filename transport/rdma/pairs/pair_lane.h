@@ -22,8 +22,7 @@ class PortCarrier;
 class LocalMemory {
  public:
   // The key of registered memory, `owner` being stripe::Outgoing's; nothing if it is not registered there.
-  [[nodiscard]] virtual std::optional<std::uint32_t> key_of(void* owner, const void* data,
-                                                            std::size_t size) const = 0;
+  [[nodiscard]] virtual std::optional<std::uint32_t> key_of(void* owner) const = 0;
 
  protected:
   ~LocalMemory() = default;
@@ -59,7 +58,7 @@ class PairLane final : public lane::OfferedLane, private PairUser {
 
   [[nodiscard]] stripe::LaneRoom look(const stripe::Outgoing& message) const override TF_IN_TURN;
   std::optional<stripe::Span> give(const stripe::Piece& piece) override TF_IN_TURN;
-  void flush() override TF_IN_TURN { pair_->post(); }
+  void flush() override TF_IN_TURN { post(); }
   bool say(std::span<const std::byte> record) override TF_IN_TURN;
   bool announce(const lane::AnnouncementBlock& block, std::uint32_t number) override TF_IN_TURN;
   [[nodiscard]] std::uint64_t confirmed() const override TF_IN_TURN { return pair_->confirmed(); }
@@ -76,6 +75,8 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   // What has come is taken until the fence is through.
   bool drain() override TF_IN_TURN { return false; }
 
+  [[nodiscard]] bool moves_memory() const override TF_IN_TURN { return !pair_->is_fenced(); }
+
   [[nodiscard]] std::uint32_t timeouts_in_row() const override TF_IN_TURN;
   [[nodiscard]] std::uint32_t probes_unanswered() const override TF_IN_TURN;
   [[nodiscard]] Instant progressed_at() const override TF_IN_TURN { return pair_->progressed_at(); }
@@ -91,14 +92,16 @@ class PairLane final : public lane::OfferedLane, private PairUser {
 
   // --- for its carrier, once in a turn
   void on_turn() TF_IN_TURN;
-  void on_time(Instant now) TF_IN_TURN;
+  // Returns false if it awaits nothing any more.
+  bool on_tick() TF_IN_TURN;
+  void on_round(Instant now) TF_IN_TURN;
 
  private:
   void on_made() override TF_IN_TURN;
   void on_ready() override TF_IN_TURN;
   void on_immediate(std::uint32_t immediate, std::uint32_t bytes) override TF_IN_TURN;
   void on_news() override TF_IN_TURN;
-  void on_failed(std::string why) override TF_IN_TURN;
+  void on_failed(std::string why, bool silent) override TF_IN_TURN;
   void on_fenced() override TF_IN_TURN;
 
   [[nodiscard]] std::string label() const override TF_IN_TURN;
@@ -106,6 +109,8 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   void reset(std::string_view /*reason*/) override TF_IN_TURN { pair_->close(); }
   std::optional<std::uint64_t> begin_fence() override TF_IN_TURN;
   void note();
+  void post() TF_IN_TURN;
+  void watch() TF_IN_TURN;
   void count_confirmed();
   // For an immediate, and so many work requests.
   [[nodiscard]] bool has_room(std::uint32_t works) const;
@@ -127,7 +132,8 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   std::uint64_t queued_ = 0, delivered_ = 0, counted_ = 0;
   Duration busy_{};
   std::string why_;  // it has failed
-  bool made_ = false, answered_ = false, noted_ = false, news_ = false, failed_ = false;
+  bool made_ = false, answered_ = false, noted_ = false, news_ = false, failed_ = false, silent_ = false,
+       watched_ = false;
   bool left_ = false, quiet_ = false;  // the peer has left; and all that had come is taken
   mutable bool refused_ = false;       // a message waits for its announcement
 };

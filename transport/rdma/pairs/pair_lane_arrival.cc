@@ -69,7 +69,7 @@ Status PairLane::take_record(const Notice& notice) {
   }
   if (header->type == lane::RecordType::ask) {
     pair_->give_credit();
-    pair_->post();
+    post();
   }
   return is_open() ? control_->on_control(*header, bytes.subspan(lane::kRecordHeaderBytes, header->length))
                    : Status{};

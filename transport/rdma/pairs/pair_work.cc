@@ -185,8 +185,9 @@ void Pair::take_send(const ibv_wc& completion) {
   send_->complete(number, [](WorkOwner&) {});
   if (completion.status != IBV_WC_SUCCESS) {
     if (state_ == State::ready) {
-      fail(completion_fault(
-          completion, fmt::format("queue pair {:#x} of {}", here_.queue_pair.number, options_.rail->name)));
+      fail(completion_fault(completion, fmt::format("queue pair {:#x} of {}", here_.queue_pair.number,
+                                                    options_.rail->name)),
+           completion.status == IBV_WC_RETRY_EXC_ERR);
     }
     return;
   }

@@ -116,6 +116,7 @@ void PortCarrier::forget(PairLane& lane) {
     place.lane = place.lane == &lane ? nullptr : place.lane;
   }
   std::erase(noted_, &lane);
+  std::replace(watched_.begin(), watched_.end(), &lane, static_cast<PairLane*>(nullptr));
   std::replace(noted_now_.begin(), noted_now_.end(), &lane, static_cast<PairLane*>(nullptr));
 }
 
@@ -159,6 +160,11 @@ bool PortCarrier::poll() {
     while (taken == kBatch) {
       ibv_cq* queue = queue_at(i);
       taken = queue->context->ops.poll_cq(queue, kBatch, completions.data());
+      if (taken < 0) {
+        TF_WARN("NET/tfabric: rail {}: completions cannot be polled: {}", name(), verbs_fault(taken));
+        on_device_lost();
+        return true;
+      }
       for (int j = 0; j < taken; ++j) {
         const std::uint32_t id = unpack_work_id(completions[static_cast<std::size_t>(j)].wr_id).queue;
         const std::size_t number = place_of(id);
@@ -199,9 +205,20 @@ bool PortCarrier::send(Instant /*now*/, bool /*quiet*/) { return false; }
 
 void PortCarrier::on_time(Instant now) {
   now_ = now;
+  for (std::size_t i = 0; i < watched_.size(); ++i) {
+    PairLane* const lane = watched_[i];
+    if (lane != nullptr && !lane->on_tick()) {
+      watched_[i] = nullptr;
+    }
+  }
+  std::erase(watched_, nullptr);
+  if (now < next_round_) {
+    return;
+  }
+  next_round_ = now + kRound;
   for (std::size_t i = 0; i < places_.size(); ++i) {
     if (PairLane* lane = place(i).lane; lane != nullptr) {
-      lane->on_time(now);
+      lane->on_round(now);
     }
   }
 }

@@ -16,7 +16,7 @@ namespace tfabric::rdma::pairs {
 
 class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
  public:
-  static constexpr Duration kTick = std::chrono::milliseconds(1);
+  static constexpr Duration kTick = std::chrono::milliseconds(1), kRound = std::chrono::milliseconds(50);
 
   struct Options {
     Rail rail;
@@ -73,6 +73,8 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
 
   // --- for its lanes
   void note(PairLane& lane) { noted_.push_back(&lane); }
+  // It awaits completions: on_time() is for it each millisecond, and not only now and then.
+  void watch(PairLane& lane) { watched_.push_back(&lane); }
   void forget(PairLane& lane);
 
  private:
@@ -104,6 +106,8 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   std::vector<Queue> queues_;
   std::vector<Place> places_;
   std::vector<PairLane*> noted_, noted_now_;
+  std::vector<PairLane*> watched_;      // null: it has gone, or awaits nothing any more
+  Instant next_round_{};                // of all lanes
   std::vector<std::uint32_t> closing_;  // ids of pairs
   Instant now_{};
   std::optional<Instant> lost_;

@@ -277,8 +277,8 @@ TEST_CASE("silence is seen while something is under way, and at rest by a probe 
   CHECK(lanes.receiver.lane->timeouts_in_row() == 0);  // nothing is under way
   REQUIRE(lanes.until([&] { return lanes.receiver.lane->timeouts_in_row() >= 4; }, 2s));
   CHECK(lanes.receiver.lane->probes_unanswered() >= 4);
-  CHECK(lanes.receiver.lane->loss(true, MadeUpVerbs::now()).timed_out);
   REQUIRE(lanes.until([&] { return lanes.receiver.lost.has_value(); }, 10s));
+  CHECK(lanes.receiver.lane->loss(true, MadeUpVerbs::now()).timed_out);
   CHECK_THAT(*lanes.receiver.lost,
              Contains("RETRY_EXC_ERR") && Contains("queue pair") && Contains("there:1"));
 }

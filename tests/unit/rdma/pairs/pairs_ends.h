@@ -23,10 +23,7 @@ struct Port final : LocalMemory {
   std::unique_ptr<PortCarrier> carrier;
   std::optional<Instant> dies_at;  // its process learns that its device is dead
 
-  [[nodiscard]] std::optional<std::uint32_t> key_of(void* /*owner*/, const void* /*data*/,
-                                                    std::size_t /*size*/) const override {
-    return memory->lkey;
-  }
+  [[nodiscard]] std::optional<std::uint32_t> key_of(void* /*owner*/) const override { return memory->lkey; }
 };
 
 struct PairsWorld::Host {

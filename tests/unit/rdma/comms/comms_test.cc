@@ -1,0 +1,216 @@
+// Comms over queue pairs that are offered over another lane.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "tests/sanitized.h"
+#include "tests/unit/rdma/comms/offered_comms.h"
+
+using namespace tfabric;
+using namespace tfabric::rdma;
+using namespace tfabric::rdma::pairs::test;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+
+TEST_CASE("messages of all sizes go over pairs, which are there before NCCL has the comm") {
+  OfferedComms comms({});
+  REQUIRE(comms.open());
+  CHECK(comms.pairs() >= 1);
+  for (const std::size_t size : {0u, 1u, 127u, 128u, 4096u, 16384u, 16385u, 300000u}) {
+    comms.exchange({size});
+  }
+  REQUIRE(comms.finish(1s));
+  CHECK(comms.pairs() == 2);
+  for (int round = 0; round < 40; ++round) {
+    for (int i = 0; i < 8; ++i) {
+      comms.exchange({1000});
+    }
+    REQUIRE(comms.finish(1s));
+  }
+  CHECK(comms.fabric.given_at(0) < 2000);  // over the kernel's lane there were offers alone
+  CHECK(comms.fabric.given_at(1) < 2000);
+}
+
+TEST_CASE("groups of receives find their messages by tags over pairs") {
+  OfferedComms comms({.max_recvs = 8});
+  REQUIRE(comms.open());
+  for (int round = 0; round < 80; ++round) {
+    comms.exchange({10, 0, 5000, 300, 1, 2, 3, 20'000});
+    comms.exchange({70'000});
+    comms.exchange({8, 9});
+    REQUIRE(comms.finish(1s));
+  }
+}
+
+TEST_CASE("a comm goes on while ports fall silent, and over the kernel's lane when all have") {
+  OfferedComms comms({});
+  REQUIRE(comms.open());
+  comms.exchange({200'000});
+  comms.silence(0, 1, 3s);
+  comms.exchange({200'000});
+  REQUIRE(comms.finish(1s));
+  comms.silence(1, 0, 2s);
+  for (int i = 0; i < 5; ++i) {
+    comms.exchange({50'000});
+  }
+  REQUIRE(comms.finish(1500ms));
+  comms.fabric.run_for(6s);
+  CHECK(comms.pairs() == 2);
+  comms.exchange({100'000});
+  REQUIRE(comms.finish(1s));
+}
+
+TEST_CASE("a device that dies takes its pairs with it, and nothing else") {
+  const std::size_t host = GENERATE(0u, 1u);
+  OfferedComms comms({});
+  REQUIRE(comms.open());
+  comms.fabric.run_for(10ms);
+  REQUIRE(comms.pairs() == 2);
+  comms.exchange({300'000});
+  comms.fabric.run_for(20us);
+  comms.kill(host, 0);
+  comms.exchange({100'000});
+  REQUIRE(comms.finish(1s));
+  comms.kill(host, 1);
+  comms.exchange({100'000});
+  REQUIRE(comms.finish(2s));
+  CHECK(comms.fabric.given_at(0) > 100'000);
+}
+
+TEST_CASE("the kernel's lane may be lost and dialled again while pairs carry") {
+  OfferedComms comms({});
+  REQUIRE(comms.open());
+  comms.fabric.run_for(10ms);
+  comms.exchange({100'000});
+  comms.fabric.reset(0);
+  comms.exchange({100'000});
+  REQUIRE(comms.finish(1s));
+  comms.fabric.silence(0, 10s);
+  comms.exchange({100'000});
+  REQUIRE(comms.finish(1s));
+  comms.fabric.run_for(11s);
+  comms.silence(0, 0, 1s);  // what is offered then goes over the new one
+  comms.exchange({100'000});
+  REQUIRE(comms.finish(1s));
+  comms.fabric.run_for(3s);
+  CHECK(comms.pairs() == 2);
+}
+
+TEST_CASE("a host with fewer ports uses those, and rails that meet none are not missed") {
+  const bool fewer_here = GENERATE(false, true);
+  OfferedComms comms(
+      {.ports = fewer_here ? std::array<std::size_t, 2>{1, 3} : std::array<std::size_t, 2>{3, 1}});
+  REQUIRE(comms.open());
+  comms.exchange({100'000});
+  REQUIRE(comms.finish(100ms));
+  comms.fabric.run_for(100ms);
+  CHECK(comms.pairs() == 1);
+}
+
+TEST_CASE("where one host has no such rails, or none that meet, the comm goes over the kernel's lane") {
+  const bool other_link = GENERATE(false, true);
+  OfferedComms comms({.offers_back = other_link, .receiver_link = LinkLayer::infiniband});
+  const Instant from = comm::test::Fabric::now();
+  REQUIRE(comms.open());
+  CHECK(comm::test::Fabric::now() - from < 100ms);
+  comms.exchange({100'000});
+  comms.exchange({10});
+  REQUIRE(comms.finish(1s));
+  CHECK(comms.pairs() == 0);
+  CHECK(comms.fabric.given_at(0) > 100'000);
+}
+
+TEST_CASE("memory of a GPU goes over pairs or not at all") {
+  SECTION("the comm is there when a pair is") {
+    OfferedComms comms({.takes_gpu_memory = true});
+    comms.silence(0, 0, 5s);
+    comms.silence(0, 1, 5s);
+    REQUIRE(comms.open());
+  }
+  SECTION("rails that do not meet fail it by name") {
+    OfferedComms comms({.takes_gpu_memory = true, .receiver_link = LinkLayer::infiniband});
+    CHECK_FALSE(comms.open());
+    REQUIRE(comms.sender->failed());
+    CHECK_THAT(comms.sender->error().message,
+               Contains("no RDMA rail in common") && Contains("memory of a GPU can go no other way"));
+  }
+}
+
+TEST_CASE("memory that is not registered is refused") {
+  OfferedComms comms({});
+  REQUIRE(comms.open());
+  std::array<char, 8> memory{};
+  const auto sent = comms.sender->isend(memory.data(), memory.size(), 0, nullptr);
+  REQUIRE_FALSE(sent.ok());
+  CHECK_THAT(sent.error().message, Contains("not registered on this comm"));
+  const transport::ReceiveBuffer buffer{memory.data(), memory.size(), 0, nullptr};
+  const auto received = comms.receiver->irecv(std::span(&buffer, 1));
+  REQUIRE_FALSE(received.ok());
+  CHECK_THAT(received.error().message, Contains("not registered on this comm"));
+}
+
+namespace {
+
+// Ports and the kernel's lane fail and come back, both ends of them; something works always, or will soon.
+void go_through(std::uint64_t seed) {
+  SeededRandom random(seed);
+  OfferedComms::Options options;
+  options.ports = {random.between(1, 3), random.between(1, 3)};
+  options.seed = random.next();
+  options.max_recvs = random.chance(0.3) ? 8 : 1;
+  OfferedComms comms(options);
+  comms.verbs.timeout = random.between(2ms, 20ms);
+  comms.verbs.holds_up = random.chance(0.5) ? 0 : 0.02;
+  comms.verbs.bytes_per_ns = random.chance(0.5) ? 2 : 0.05;
+  REQUIRE(comms.open());
+  for (std::uint64_t faults = random.between(1, 8); faults > 0; --faults) {
+    for (std::uint64_t n = random.between(1, 8); n > 0; --n) {
+      std::vector<std::size_t> sizes(random.between(1, options.max_recvs));
+      for (std::size_t& size : sizes) {
+        size = random.between(0, random.chance(0.3) ? 60'000 : 500);
+      }
+      comms.exchange(sizes);
+    }
+    comms.fabric.run_for(random.between(Duration{}, Duration(400us)));
+    const std::size_t host = random.between(0, 1);
+    const std::size_t port = random.between(0, options.ports[host] - 1);
+    switch (random.between(0, 4)) {
+      case 0:
+      case 1:
+        comms.silence(host, port, random.between(Duration(1ms), Duration(400ms)));
+        break;
+      case 2:
+        comms.fabric.reset(0);
+        break;
+      case 3:
+        comms.fabric.silence(0, random.between(Duration(1ms), Duration(300ms)));
+        break;
+      default:
+        comms.fabric.reset_at(0, host);
+        break;
+    }
+    if (random.chance(0.5)) {
+      REQUIRE(comms.finish(15s));
+    }
+  }
+  REQUIRE(comms.finish(15s));
+}
+
+}  // namespace
+
+TEST_CASE("comms over pairs and a lane of the kernel's lose nothing") {
+  const char* const one = std::getenv("TFABRIC_SEED");
+  const char* const many = std::getenv("TFABRIC_SEEDS");
+  const std::uint64_t first = one == nullptr ? 1 : std::stoull(one);
+  const std::uint64_t count = one != nullptr              ? 1
+                              : many != nullptr           ? std::stoull(many)
+                              : tfabric::test::kSanitized ? 10
+                                                          : 200;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    INFO("TFABRIC_SEED=" << seed);
+    go_through(seed);
+  }
+}

@@ -1,0 +1,288 @@
+#include "tests/unit/rdma/comms/offered_comms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <utility>
+
+#include "base/random.h"
+
+namespace tfabric::rdma::pairs::test {
+namespace {
+
+using comm::test::Fabric;
+
+// What is in buffers that are NCCL's again: nothing may write there, and what is sent from there is found.
+constexpr std::byte kOver{0xee}, kUsedAgain{0xdd};
+
+// The kernel's TCP, as far as comms see it.
+comm::test::Kind kernel_lane() {
+  return {.traits = {.answers_without_process = true,
+                     .end_means_closed = false,
+                     .reset_says_why = false,
+                     .retries_at_once = false}};
+}
+
+}  // namespace
+
+void LateControl::run(std::function<int()> job, std::function<void(int)> done) {
+  const Instant earliest = jobs_.empty() ? Fabric::now() : jobs_.back().at;
+  jobs_.push_back({earliest + std::chrono::microseconds(500), std::move(job), std::move(done)});
+}
+
+void LateControl::take_results() {
+  while (!jobs_.empty() && jobs_.front().at <= Fabric::now()) {
+    Job next = std::move(jobs_.front());
+    jobs_.pop_front();
+    next.done(next.job());
+  }
+}
+
+OfferedComms::OfferedComms(const Options& options)
+    : verbs(options.seed),
+      options_(options),
+      from_(kMemory),
+      to_(kMemory, kOver),
+      fabric({kernel_lane()}, {.piece_bytes = 4096, .max_recvs = options.max_recvs}) {
+  fill_random(token_);
+  verbs.may_write = [this](std::uint64_t address, std::uint32_t length) {
+    const Message* message = owner_of(address, /*receives=*/true);
+    const bool is_ours = address - reinterpret_cast<std::uint64_t>(to_.data()) < kMemory;
+    return !is_ours || (message != nullptr && message->in != nullptr && !message->has_come &&
+                        address + length <= reinterpret_cast<std::uint64_t>(message->to) + message->room);
+  };
+  verbs.may_read = [this](std::uint64_t address, std::uint32_t /*length*/) {
+    const Message* message = owner_of(address, /*receives=*/false);
+    const bool is_ours = address - reinterpret_cast<std::uint64_t>(from_.data()) < kMemory;
+    return !is_ours || (message != nullptr && !message->is_sent);
+  };
+  fabric.next_elsewhere = [this] { return verbs.next_event(); };
+  fabric.elsewhere = [this](Instant now) { verbs.run_until(now); };
+  verbs.run_until(Fabric::now());
+  for (std::size_t host = 0; host < 2; ++host) {
+    groups_[host] = std::make_unique<PortGroup>(options.takes_gpu_memory);
+    for (std::size_t i = 0; i < options.ports[host]; ++i) {
+      add_port(host, options);
+    }
+    if (host == 0 || options.offers_back) {
+      fabric.host(host).offer(*groups_[host]);
+    }
+  }
+}
+
+OfferedComms::~OfferedComms() {
+  sender.reset();
+  receiver.reset();
+  fabric.host(1).pending.reset();  // with what was not taken
+}
+
+void OfferedComms::add_port(std::size_t host, const Options& options) {
+  const std::size_t number = ports_[host].size();
+  Port& port = *ports_[host].emplace_back(std::make_unique<Port>());
+  port.context = &verbs.add_hca();
+  port.pd.context = port.context;
+  port.registrations =
+      std::make_unique<RegistrationCache>(verbs.verbs(), port.pd, /*relaxed_ordering=*/false);
+  PortCarrier::Options made;
+  made.rail = {.verbs = &verbs.verbs(), .context = port.context, .pd = &port.pd};
+  made.rail.name = fmt::format("made{}_{}:1", host, number);
+  made.rail.max_message_bytes = 8192;
+  made.connection.now = Fabric::now;
+  made.control = std::make_unique<LateControl>();
+  made.memory = &groups_[host]->memory_of(number);
+  auto carrier = std::make_unique<PortCarrier>(std::move(made));
+  port.carrier = carrier.get();
+  const LinkLayer link = host == 1 ? options.receiver_link : LinkLayer::ethernet;
+  groups_[host]->add(
+      {.about = {.hca = fmt::format("made{}_{}", host, number),
+                 .link_layer = link,
+                 .gid_type = link == LinkLayer::ethernet ? GidType::roce_v2 : GidType::infiniband,
+                 .queue_pairs = {},
+                 .keys = {}},
+       .registrations = port.registrations.get(),
+       .carrier = port.carrier});
+  const engine::Guard guard(fabric.host(host).engine.lock());
+  fabric.host(host).engine.add(std::move(carrier));
+}
+
+bool OfferedComms::open(Duration within) {
+  comm::test::Host& here = fabric.host(0);
+  comm::test::Host& there = fabric.host(1);
+  {
+    const engine::Guard guard(there.engine.lock());
+    there.acceptor.add_listener(token_, *there.pending);
+  }
+  {
+    const engine::Guard guard(here.engine.lock());
+    std::vector<comm::SendRoute> routes;
+    for (std::size_t i = 0; i < ports_[0].size(); ++i) {
+      const PortCarrier& carrier = *ports_[0][i]->carrier;
+      routes.push_back({.carrier = carrier.number(),
+                        .rail_number = static_cast<std::uint16_t>(i),
+                        .path = here.peers.paths.path(carrier.name(), {}, flows::FlowChoice{}),
+                        .joined = {},
+                        .by_offer = true,
+                        .theirs = {}});
+    }
+    const comm::test::WireCarrier& wire = *here.carriers.front();
+    routes.push_back({.rank = tfabric::session::RouteClass::lifeboat,
+                      .carrier = wire.number(),
+                      .rail_number = static_cast<std::uint16_t>(routes.size()),
+                      .port = 1,
+                      .path = here.peers.paths.path(wire.name(), {}, flows::FlowChoice{}),
+                      .joined = {},
+                      .theirs = {},
+                      .always = true});
+    sender = std::make_unique<comm::SendComm>(
+        here.context, tfabric::session::Hello{.token = token_, .comm = 7, .serial = {}, .witness = {}},
+        options_.max_recvs, std::move(routes));
+    REQUIRE_FALSE(sender->open_lanes());
+  }
+  if (!fabric.run_until([&] { return (sender->ready() && there.pending->has_ready()) || sender->failed(); },
+                        within) ||
+      sender->failed()) {
+    return false;
+  }
+  {
+    const engine::Guard guard(there.engine.lock());
+    receiver = there.pending->take();
+  }
+  auto from = sender->register_memory(from_.data(), from_.size(), transport::MemoryKind::host);
+  auto to = receiver->register_memory(to_.data(), to_.size(), transport::MemoryKind::host);
+  REQUIRE((from.ok() && to.ok()));
+  from_region_ = *from;
+  to_region_ = *to;
+  return true;
+}
+
+const OfferedComms::Message* OfferedComms::owner_of(std::uint64_t address, bool receives) const {
+  const auto found = std::find_if(messages_.begin(), messages_.end(), [&](const Message& message) {
+    const auto begin = reinterpret_cast<std::uint64_t>(receives ? message.to : message.from);
+    return address - begin < message.room || (address == begin && message.room == 0);
+  });
+  return found == messages_.end() ? nullptr : &*found;
+}
+
+void OfferedComms::exchange(const std::vector<std::size_t>& sizes) {
+  post(sizes);
+  for (std::size_t i = messages_.size() - sizes.size(); i < messages_.size(); ++i) {
+    send(messages_[i]);
+  }
+}
+
+void OfferedComms::post(const std::vector<std::size_t>& sizes) {
+  std::vector<transport::ReceiveBuffer> buffers;
+  for (const std::size_t size : sizes) {
+    Message& message = messages_.emplace_back();
+    message.room = size + 1;
+    message.from = from_.data() + used_;
+    message.to = to_.data() + used_;
+    message.tag = static_cast<int>(buffers.size());
+    used_ += message.room;
+    REQUIRE(used_ <= kMemory);
+    message.text.resize(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      message.text[i] = static_cast<std::byte>(i * 31 + messages_.size() + (i >> 8));
+    }
+    std::copy(message.text.begin(), message.text.end(), message.from);
+    buffers.push_back({message.to, message.room, message.tag, to_region_});
+  }
+  transport::Request* request = nullptr;
+  REQUIRE(fabric.run_until([&] {
+    auto posted = receiver->irecv(buffers);
+    REQUIRE(posted.ok());
+    request = *posted;
+    return request != nullptr;
+  }));
+  for (std::size_t i = messages_.size() - sizes.size(); i < messages_.size(); ++i) {
+    messages_[i].in = request;
+  }
+}
+
+// As NCCL does, until the receive is announced.
+void OfferedComms::send(Message& message) {
+  REQUIRE(fabric.run_until(
+      [&] {
+        auto sent = sender->isend(message.from, message.text.size(), message.tag, from_region_);
+        if (!sent) {
+          FAIL(sent.error().message);
+        }
+        message.out = *sent;
+        return message.out != nullptr;
+      },
+      std::chrono::seconds(20)));
+}
+
+// Checks without Catch, which counts: it is asked a million times.
+bool OfferedComms::test(Message& message) {
+  if (!message.has_come) {
+    std::array<int, transport::kMaxGroupedReceives> sizes{};
+    const Result<bool> done = message.in->test(sizes.data());
+    if (!done) {
+      FAIL(done.error().message);
+    }
+    // The request of a group is done once, for all of its messages.
+    for (Message& each : messages_) {
+      if (*done && each.in == message.in && !each.has_come) {
+        each.has_come = true;
+        REQUIRE(static_cast<std::size_t>(sizes[static_cast<std::size_t>(each.tag)]) == each.text.size());
+        REQUIRE(std::equal(each.text.begin(), each.text.end(), each.to));
+        std::fill_n(each.to, each.room, kOver);
+      }
+    }
+  }
+  if (!message.is_sent) {
+    const Result<bool> done = message.out->test(nullptr);
+    if (!done) {
+      FAIL(done.error().message);
+    }
+    if (*done) {
+      message.is_sent = true;
+      std::fill_n(message.from, message.room, kUsedAgain);
+    }
+  }
+  return message.is_sent && message.has_come;
+}
+
+bool OfferedComms::finish(Duration within) {
+  const bool done = fabric.run_until(
+      [&] {
+        bool all = true;
+        for (Message& message : messages_) {
+          all &= (message.is_sent && message.has_come) || test(message);
+        }
+        return all;
+      },
+      within);
+  for (const Message& message : messages_) {
+    REQUIRE((!message.has_come || std::all_of(message.to, message.to + message.room,
+                                              [](std::byte byte) { return byte == kOver; })));
+  }
+  for (const std::string& what : verbs.violations) {
+    FAIL(what);
+  }
+  if (done) {
+    messages_.clear();
+    used_ = 0;
+  }
+  return done;
+}
+
+std::size_t OfferedComms::pairs() {
+  std::size_t all = 0;
+  const engine::Guard guard(fabric.host(0).engine.lock());
+  for (std::size_t i = 0; i < ports_[0].size(); ++i) {
+    all += sender->lanes({i});
+  }
+  return all;
+}
+
+void OfferedComms::kill(std::size_t host, std::size_t port) {
+  verbs.kill(*ports_[host][port]->context);
+  const engine::Guard guard(fabric.host(host).engine.lock());
+  ports_[host][port]->carrier->on_device_lost();
+}
+
+}  // namespace tfabric::rdma::pairs::test

@@ -1,0 +1,109 @@
+// A send comm and its receive comm in virtual time: queue pairs over some ports of a made-up provider, and
+// beside them a lane of the kernel's kind, over which they are offered.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/unit/comm/fabric.h"
+#include "tests/unit/rdma/pairs/made_up_verbs.h"
+#include "transport/rdma/pairs/port_group.h"
+
+namespace tfabric::rdma::pairs::test {
+
+using rdma::test::MadeUpVerbs;
+
+// Jobs of an adapter that take half a millisecond each.
+class LateControl final : public Control {
+ public:
+  void run(std::function<int()> job, std::function<void(int)> done) override;
+  void take_results() override TF_IN_TURN;
+
+ private:
+  struct Job {
+    Instant at;
+    std::function<int()> job;
+    std::function<void(int)> done;
+  };
+  std::deque<Job> jobs_;
+};
+
+class OfferedComms {
+ public:
+  struct Options {
+    std::array<std::size_t, 2> ports{2, 2};
+    std::uint64_t seed = 1;
+    std::uint8_t max_recvs = 1;
+    bool takes_gpu_memory = false;
+    bool offers_back = true;  // the receiver's process has such rails, too
+    LinkLayer receiver_link = LinkLayer::ethernet;
+  };
+  struct Message {
+    std::vector<std::byte> text;
+    std::byte *from = nullptr, *to = nullptr;
+    std::size_t room = 0;
+    int tag = 0;
+    transport::Request *out = nullptr, *in = nullptr;
+    bool is_sent = false, has_come = false;
+  };
+
+  explicit OfferedComms(const Options& options);
+  ~OfferedComms();
+  OfferedComms(const OfferedComms&) = delete;
+  OfferedComms& operator=(const OfferedComms&) = delete;
+
+  // Returns false if NCCL cannot have the comms within so much virtual time.
+  bool open(Duration within = std::chrono::seconds(20));
+  // Posts the receives of a group, and sends to each.
+  void exchange(const std::vector<std::size_t>& sizes);
+  // Returns false if some are not done at both ends within so much virtual time.
+  bool finish(Duration within = std::chrono::seconds(10));
+  // The lanes of pairs that carry, at the sender's end.
+  [[nodiscard]] std::size_t pairs();
+  void silence(std::size_t host, std::size_t port, Duration time) {
+    verbs.silence(*ports_[host][port]->context, comm::test::Fabric::now() + time);
+  }
+  // The device dies, and its process learns of it.
+  void kill(std::size_t host, std::size_t port);
+
+  [[nodiscard]] bool is_idle() const { return messages_.empty(); }
+
+  MadeUpVerbs verbs;
+
+ private:
+  struct Port {
+    ibv_context* context = nullptr;
+    ibv_pd pd{};
+    std::unique_ptr<RegistrationCache> registrations;
+    PortCarrier* carrier = nullptr;
+  };
+  static constexpr std::size_t kMemory = 8u << 20;
+
+  void add_port(std::size_t host, const Options& options);
+  void post(const std::vector<std::size_t>& sizes);
+  void send(Message& message);
+  bool test(Message& message);
+  [[nodiscard]] const Message* owner_of(std::uint64_t address, bool receives) const;
+
+  Options options_;
+  std::array<std::unique_ptr<PortGroup>, 2> groups_;
+  std::array<std::vector<std::unique_ptr<Port>>, 2> ports_;
+  std::vector<std::byte> from_, to_;
+  std::size_t used_ = 0;
+  std::deque<Message> messages_;
+  tfabric::session::Token token_{};
+
+ public:
+  comm::test::Fabric fabric;
+  std::unique_ptr<comm::SendComm> sender;
+  std::unique_ptr<comm::RecvComm> receiver;
+
+ private:
+  transport::MemoryRegion *from_region_ = nullptr, *to_region_ = nullptr;
+};
+
+}  // namespace tfabric::rdma::pairs::test

@@ -1,0 +1,104 @@
+// What ports say of themselves, which meet, and memory that is registered with all of them.
+#include "transport/rdma/pairs/port_group.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+using namespace tfabric;
+using namespace tfabric::rdma;
+using namespace tfabric::rdma::pairs;
+using Catch::Matchers::Contains;
+
+namespace {
+
+rdma::session::OfferedRail rail(const std::string& hca, std::int16_t number = -1,
+                                LinkLayer link = LinkLayer::ethernet) {
+  rdma::session::OfferedRail made;
+  made.hca = hca;
+  made.link_layer = link;
+  made.gid_type = link == LinkLayer::ethernet ? GidType::roce_v2 : GidType::infiniband;
+  made.gid = {0xfe, 0x80, 7};
+  made.prefix_length = 64;
+  made.rail_id = number;
+  return made;
+}
+
+PortGroup group(const std::vector<rdma::session::OfferedRail>& rails) {
+  PortGroup made(/*takes_gpu_memory=*/false);
+  for (const rdma::session::OfferedRail& each : rails) {
+    made.add({.about = each});
+  }
+  return made;
+}
+
+std::vector<std::vector<std::byte>> texts_of(const PortGroup& group) {
+  std::vector<std::vector<std::byte>> texts;
+  for (std::size_t i = 0; i < group.count(); ++i) {
+    texts.push_back(group.describe(i));
+    REQUIRE(texts.back().size() <= lane::kMaxRailText);
+  }
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("ports meet by what both ends say of them, and those that are left over meet none") {
+  const PortGroup ours = group({rail("mlx5_0", 1), rail("mlx5_1", 2), rail("mlx5_2", 3)});
+  const PortGroup theirs = group({rail("mlx5_9", 2), rail("mlx5_8", 1)});
+  const auto meeting = ours.meet(texts_of(theirs));
+  REQUIRE(meeting.ok());
+  CHECK(*meeting == std::vector<std::optional<std::size_t>>{1, 0, std::nullopt});
+  const auto back = theirs.meet(texts_of(ours));
+  REQUIRE(back.ok());
+  CHECK(*back == std::vector<std::optional<std::size_t>>{1, 0});
+}
+
+TEST_CASE("ports that cannot talk are named with what both ends have") {
+  const PortGroup ours = group({rail("mlx5_0")});
+  const auto meeting = ours.meet(texts_of(group({rail("ib0", -1, LinkLayer::infiniband)})));
+  REQUIRE_FALSE(meeting.ok());
+  CHECK(meeting.error().code == Errc::invalid_usage);
+  CHECK_THAT(meeting.error().message, Contains("mlx5_0:1 (") && Contains("ib0:1 ("));
+}
+
+TEST_CASE("what is said of a port is checked") {
+  const PortGroup ours = group({rail("mlx5_0")});
+  const auto meets = [&](std::size_t at, int value) {
+    auto texts = texts_of(group({rail("mlx5_7")}));
+    texts[0][at] = static_cast<std::byte>(value);
+    return ours.meet(texts).ok();
+  };
+  CHECK(meets(36, 1));  // its speed
+  for (const auto& [at, value] : {std::pair(0, 9), {1, 9}, {2, 200}, {3, 0}, {32, 3}, {44, 0}}) {
+    INFO("byte " << at);
+    CHECK_FALSE(meets(static_cast<std::size_t>(at), value));
+  }
+  auto texts = texts_of(group({rail("mlx5_7")}));
+  texts[0].pop_back();
+  const auto cut = ours.meet(texts);
+  REQUIRE_FALSE(cut.ok());
+  CHECK_THAT(cut.error().message, Contains("malformed"));
+}
+
+TEST_CASE("an end of a pair travels whole, and is checked") {
+  const PairEnd end{.queue_pair = {.number = 0xabcdef, .psn = 5},
+                    .port = {.gid = {1, 2, 3}, .lid = 7, .grh_required = true, .mtu = IBV_MTU_2048},
+                    .memory = 0x123456789abcdef0,
+                    .key = 11,
+                    .announcements = 0x1000,
+                    .announcements_key = 12};
+  PairEndBytes bytes = encode(end);
+  const auto read = decode_end(bytes);
+  REQUIRE(read);
+  CHECK((read->queue_pair.number == 0xabcdef && read->queue_pair.psn == 5 && read->port.gid == end.port.gid));
+  CHECK((read->port.lid == 7 && read->port.grh_required && read->port.mtu == IBV_MTU_2048));
+  CHECK((read->memory == end.memory && read->key == 11 && read->announcements == 0x1000));
+  CHECK(read->announcements_key == 12);
+  CHECK_FALSE(decode_end(std::span(bytes).first(63)));
+  bytes[3] = std::byte{1};  // of 24 bits
+  CHECK_FALSE(decode_end(bytes));
+  bytes = encode(end);
+  bytes[27] = std::byte{9};  // no MTU
+  CHECK_FALSE(decode_end(bytes));
+}

@@ -1,0 +1,58 @@
+// The ports of a device as rails whose lanes are offered: what a peer is told of them, which of its ports
+// each one meets, and memory registered with all of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "transport/lane/offers.h"
+#include "transport/rdma/memory/registration.h"
+#include "transport/rdma/pairs/port_carrier.h"
+#include "transport/rdma/session/offer.h"
+
+namespace tfabric::rdma::pairs {
+
+class PortGroup final : public lane::OfferedRails {
+ public:
+  struct Port {
+    session::OfferedRail about;                  // without queue pairs and keys
+    RegistrationCache* registrations = nullptr;  // outlives the group, and all that is registered
+    PortCarrier* carrier = nullptr;              // outlives the group
+  };
+  // At most lane::kMaxKeys.
+  explicit PortGroup(bool takes_gpu_memory) : takes_gpu_memory_(takes_gpu_memory) {}
+
+  // How the carrier of a port that is added as this number reads what is sent. Valid as long as the group.
+  [[nodiscard]] const LocalMemory& memory_of(std::size_t rail) const { return memories_[rail]; }
+  void add(const Port& port) { ports_.push_back(port); }
+
+  // --- lane::OfferedRails
+  [[nodiscard]] std::size_t count() const override { return ports_.size(); }
+  [[nodiscard]] lane::OfferingCarrier* at(std::size_t rail) const override TF_IN_TURN {
+    return ports_[rail].carrier;
+  }
+  [[nodiscard]] std::vector<std::byte> describe(std::size_t rail) const override;
+  [[nodiscard]] Result<std::vector<std::optional<std::size_t>>> meet(
+      std::span<const std::vector<std::byte>> theirs) const override;
+  [[nodiscard]] bool takes_gpu_memory() const override { return takes_gpu_memory_; }
+  Result<std::unique_ptr<lane::RegisteredMemory>> register_memory(
+      const lane::MemoryToRegister& memory) override;
+
+ private:
+  class Registered;
+  struct Memory final : LocalMemory {
+    explicit Memory(std::size_t number) : rail(number) {}
+    [[nodiscard]] std::optional<std::uint32_t> key_of(void* owner) const override;
+    std::size_t rail;
+  };
+
+  bool takes_gpu_memory_;
+  std::vector<Port> ports_;
+  std::array<Memory, lane::kMaxKeys> memories_{Memory(0), Memory(1), Memory(2), Memory(3)};
+};
+
+}  // namespace tfabric::rdma::pairs
