@@ -70,7 +70,7 @@ void try_pair(std::span<const std::byte> bytes) {
 }
 
 void try_rail(std::span<const std::byte> bytes) {
-  rdma::pairs::PortGroup group(/*takes_gpu_memory=*/false);
+  rdma::pairs::PortGroup group({});
   group.add({.about = {.hca = "mlx5_0", .queue_pairs = {}, .keys = {}}});
   std::vector<std::vector<std::byte>> texts{{bytes.begin(), bytes.end()}, group.describe(0)};
   if (const auto meeting = group.meet(texts)) {

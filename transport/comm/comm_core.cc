@@ -328,6 +328,7 @@ Result<transport::MemoryRegion*> CommCore::register_region(const lane::MemoryToR
   auto region = std::make_unique<Region>();
   region->data = memory.data;
   region->size = memory.size;
+  region->kind = memory.kind;
   if (context_.offered != nullptr) {
     auto registered = context_.offered->register_memory(memory);
     if (!registered) {

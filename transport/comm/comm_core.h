@@ -36,6 +36,7 @@ struct Region final : transport::MemoryRegion {
   std::unique_ptr<lane::RegisteredMemory> offered;  // with offered rails
   void* data = nullptr;
   std::size_t size = 0;
+  transport::MemoryKind kind = transport::MemoryKind::host;
 
   [[nodiscard]] bool covers(const void* from, std::size_t bytes) const {
     const auto begin = reinterpret_cast<std::uintptr_t>(data), at = reinterpret_cast<std::uintptr_t>(from);

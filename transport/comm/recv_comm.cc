@@ -25,6 +25,7 @@ RecvComm::~RecvComm() {
       context_.peers.comms.remove(*key_, context_.engine.last_turn());
     }
     detach(inbox_.outstanding() > 0 || requests_.posted() != nullptr);
+    end_flushes();
   }
   poke();  // the process may end at any time, and the peer should be told of the end before
   await_rest();
@@ -101,6 +102,11 @@ void RecvComm::on_submitted() {
   bool any = false;
   while (Request* next = requests_.posted()) {
     Request& request = *next;
+    if (request.flushes) {
+      requests_.pop();
+      start_flush(request);
+      continue;
+    }
     if (!failed() && !inbox_.make_room(request.completion.count)) {
       break;  // repeated when a receive is complete
     }
@@ -168,8 +174,9 @@ Status RecvComm::post(Request& request) {
 }
 
 // The lane ends.
-void RecvComm::forget(const Lane& lane) {
+void RecvComm::forget(Lane& lane) {
   suspicion_.forget(lane);
+  note_brought(lane);
   if (announcer_ != nullptr) {
     announcer_->on_ended(lane);
   }
@@ -336,6 +343,7 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
 }
 
 void RecvComm::fail_requests() {
+  end_flushes();
   inbox_.fail();
   on_submitted();
 }

@@ -1,6 +1,7 @@
 // The receiving end of a comm.
 #pragma once
 
+#include <map>
 #include <optional>
 
 #include "transport/comm/comm_core.h"
@@ -12,17 +13,18 @@
 
 namespace tfabric::comm {
 
-class RecvComm final : public transport::RecvComm, public CommCore, public session::LaneSink {
+class RecvComm final : public transport::RecvComm,
+                       public CommCore,
+                       public session::LaneSink,
+                       private lane::FlushUser {
  public:
   // `announces`: the sender wants each receive announced (session::Hello), whatever the configuration says.
   RecvComm(const Context& context, bool announces);
   ~RecvComm() override;
 
   Result<transport::Request*> irecv(std::span<const transport::ReceiveBuffer> buffers) override;
-  // Does nothing: the CPU places the bytes in host memory, so they are visible when the receive is done.
-  Result<transport::Request*> iflush(std::span<const transport::ReceiveBuffer>) override {
-    return static_cast<transport::Request*>(nullptr);
-  }
+  // Null: what has come is visible. So is all that the CPU places in host memory.
+  Result<transport::Request*> iflush(std::span<const transport::ReceiveBuffer> buffers) override;
   Result<transport::MemoryRegion*> register_memory(void* data, std::size_t size,
                                                    transport::MemoryKind kind) override {
     return register_region({.data = data, .size = size, .kind = kind, .dmabuf = {}});
@@ -58,7 +60,7 @@ class RecvComm final : public transport::RecvComm, public CommCore, public sessi
   [[nodiscard]] bool in_use() const override { return true; }
   [[nodiscard]] bool is_free(const lane::Lane& lane) const override TF_IN_TURN { return !lane.is_open(); }
   [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
-    return inbox_.uses(data, size);
+    return inbox_.uses(data, size) || flushes_in(data, size);
   }
 
   // The inbox has room for it.
@@ -69,7 +71,7 @@ class RecvComm final : public transport::RecvComm, public CommCore, public sessi
   // Tells the sender which receives are posted, over this lane or any.
   void report_posted(lane::Lane* lane = nullptr) TF_IN_TURN;
   void announce() TF_IN_TURN;
-  void forget(const lane::Lane& lane) TF_IN_TURN;
+  void forget(lane::Lane& lane) TF_IN_TURN;
   void on_peer_finished(lane::Lane& lane) TF_IN_TURN;
   void end(Error why) TF_IN_TURN;
   void conclude() TF_IN_TURN;
@@ -81,6 +83,18 @@ class RecvComm final : public transport::RecvComm, public CommCore, public sessi
   void answer_offers() TF_IN_TURN;
   void refuse(stripe::LaneSerial serial) TF_IN_TURN;
   [[nodiscard]] lane::Lane* announcing_lane() const TF_IN_TURN;
+
+  // --- flushes (recv_flush.cc)
+  // One that carriers are doing, so many of them still.
+  struct Flush {
+    Request* request = nullptr;
+    std::uint32_t parts = 0;
+  };
+  void note_brought(lane::Lane& lane) TF_IN_TURN;
+  void start_flush(Request& request) TF_IN_TURN;
+  void on_flushed(std::uint64_t number, bool done) override TF_IN_TURN;
+  void end_flushes() TF_IN_TURN;
+  [[nodiscard]] bool flushes_in(const void* data, std::size_t size) const;
 
   // --- lanes that die (recv_recovery.cc)
   void on_bury(stripe::LaneSerial serial) TF_IN_TURN;
@@ -98,7 +112,10 @@ class RecvComm final : public transport::RecvComm, public CommCore, public sessi
   stripe::GroupId told_;
   Instant told_at_{};
   bool large_ = false;  // a receive that it does not know of may be for a message that waits for that
-  std::optional<stripe::GroupId> wanted_;       // the receive that it has asked about, and does not know of
+  std::optional<stripe::GroupId> wanted_;  // the receive that it has asked about, and does not know of
+  std::map<std::uint64_t, Flush> flushes_;
+  std::uint64_t next_flush_ = 0;
+  std::uint32_t unflushed_ = 0;                 // bit i: rail i has brought bytes since the last flush
   std::optional<Error> ended_;                  // nothing more arrives, and this is why
   std::optional<session::CommTable::Key> key_;  // in the table of comms that lanes may join
 };

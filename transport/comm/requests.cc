@@ -29,6 +29,7 @@ Request* Requests::acquire() {
   free_.pop_back();
   request->completion.state.store(State::pending, std::memory_order_relaxed);
   request->completion.count = 1;
+  request->flushes = false;
   return request;
 }
 

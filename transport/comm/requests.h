@@ -59,8 +59,9 @@ class alignas(64) Request final : public transport::Request {
 
   stripe::Completion completion;
   stripe::Outgoing send;  // of a send
-  // Of a receive: completion.count of them.
+  // Of a receive, or of a flush of what has come there: completion.count of them.
   std::array<transport::ReceiveBuffer, transport::kMaxGroupedReceives> buffers;
+  bool flushes = false;
 };
 
 // The requests of one comm: up to kMaxRequests, handed out by isend and irecv, and given back by test. Memory

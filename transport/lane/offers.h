@@ -25,6 +25,8 @@ namespace tfabric::lane {
 
 class OfferedLane : public Lane {
  public:
+  // Returns true, once, if the lane has brought bytes since the last call.
+  [[nodiscard]] virtual bool take_brought() TF_IN_TURN = 0;
   // What the peer is to be told of this end, as long as a control record's body may be: the sender's offer,
   // or the answer, once this end takes what comes. Empty: not yet; LaneEvents::on_progress() follows.
   [[nodiscard]] virtual std::span<const std::byte> text() const TF_IN_TURN = 0;
@@ -32,6 +34,21 @@ class OfferedLane : public Lane {
   virtual Status on_answer(std::span<const std::byte> answer) TF_IN_TURN = 0;
   // At the sender's end: pieces can be given. LaneEvents::on_progress() says when.
   [[nodiscard]] virtual bool is_ready() const TF_IN_TURN = 0;
+};
+
+// Who asks for a flush (OfferingCarrier::flush()).
+class FlushUser {
+ public:
+  // `done`: otherwise the carrier cannot read any more, and it is not known whether GPUs see what has come.
+  virtual void on_flushed(std::uint64_t number, bool done) TF_IN_TURN = 0;
+
+ protected:
+  ~FlushUser() = default;
+};
+
+struct FlushPlace {
+  std::uint64_t address = 0;
+  std::uint32_t key = 0;  // RegisteredMemory's, of the carrier's rail
 };
 
 // What opens such lanes. They must not outlive it.
@@ -44,6 +61,12 @@ class OfferingCarrier : public engine::Carrier {
   // The receiver's end, for an offer that has come.
   virtual Result<std::unique_ptr<OfferedLane>> take_up(std::span<const std::byte> offer,
                                                        const Announcer& announcer) TF_IN_TURN = 0;
+  // Reads a byte of each place, which makes GPUs see what this carrier has written before: on the PCIe bus, a
+  // read pushes the writes of the same device. FlushUser::on_flushed() follows, never within this call.
+  virtual void flush(std::span<const FlushPlace> places, FlushUser& user,
+                     std::uint64_t number) TF_IN_TURN = 0;
+  // The user ends.
+  virtual void forget(const FlushUser& user) TF_IN_TURN = 0;
 
  protected:
   using Carrier::Carrier;
@@ -91,6 +114,8 @@ class OfferedRails {
       std::span<const std::vector<std::byte>> theirs) const = 0;
   // Memory of a GPU may be registered, which no other lane carries: a comm is not connected without one.
   [[nodiscard]] virtual bool takes_gpu_memory() const = 0;
+  // GPUs see what has come only after a flush.
+  [[nodiscard]] virtual bool needs_flush() const = 0;
   // From any thread.
   virtual Result<std::unique_ptr<RegisteredMemory>> register_memory(const MemoryToRegister& memory) = 0;
 

@@ -43,6 +43,7 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   ~PairLane() override;
 
   // --- lane::OfferedLane
+  [[nodiscard]] bool take_brought() override TF_IN_TURN { return std::exchange(brought_, false); }
   [[nodiscard]] std::span<const std::byte> text() const override TF_IN_TURN;
   Status on_answer(std::span<const std::byte> answer) override TF_IN_TURN;
   [[nodiscard]] bool is_ready() const override TF_IN_TURN { return pair_->is_ready(); }
@@ -133,7 +134,7 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   Duration busy_{};
   std::string why_;  // it has failed
   bool made_ = false, answered_ = false, noted_ = false, news_ = false, failed_ = false, silent_ = false,
-       watched_ = false;
+       watched_ = false, brought_ = false;
   bool left_ = false, quiet_ = false;  // the peer has left; and all that had come is taken
   mutable bool refused_ = false;       // a message waits for its announcement
 };

@@ -55,6 +55,7 @@ Status PairLane::take_piece(const stripe::Arrival& piece) {
     return Error{Errc::internal, fmt::format("{}: a piece came for receive {}, which is not posted", name(),
                                              piece.group.value)};
   }
+  brought_ = true;
   inbox_->placed(**receive, stripe::lines_of(piece.length));
   return {};
 }

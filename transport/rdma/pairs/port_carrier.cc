@@ -17,6 +17,8 @@ constexpr std::uint32_t kPlaceBits = 19, kGenerationMask = (1u << 12) - 1;
 constexpr std::uint32_t id_of(std::size_t place, std::uint32_t generation) {
   return static_cast<std::uint32_t>(place) | (generation & kGenerationMask) << kPlaceBits;
 }
+// The place of the flush pair, which no other one has.
+constexpr std::size_t kFlushPlace = (std::size_t{1} << kPlaceBits) - 1;
 constexpr std::size_t place_of(std::uint32_t id) { return id & ((1u << kPlaceBits) - 1); }
 
 constexpr int kBatch = 32;
@@ -106,6 +108,32 @@ std::unique_ptr<PairLane> PortCarrier::make(const std::shared_ptr<lane::Announce
   return lane;
 }
 
+void PortCarrier::flush(std::span<const lane::FlushPlace> places, lane::FlushUser& user,
+                        std::uint64_t number) {
+  if (flusher_ == nullptr) {
+    const std::optional<std::size_t> queue = queue_for(FlushPair::kWorks);
+    flusher_ =
+        std::make_unique<FlushPair>(FlushPair::Options{.rail = &options_.rail,
+                                                       .connection = &options_.connection,
+                                                       .control = options_.control.get(),
+                                                       .cq = queue ? queues_[*queue].queue.get() : nullptr,
+                                                       .id = id_of(kFlushPlace, 0)});
+    if (lost_ || !queue) {
+      flusher_->fail(lost_ ? "its device has failed" : "there is no completion queue for it");
+    } else {
+      queues_[*queue].promised += FlushPair::kWorks;
+      flusher_->make();
+    }
+  }
+  flusher_->flush(places, user, number);
+}
+
+void PortCarrier::forget(const lane::FlushUser& user) {
+  if (flusher_ != nullptr) {
+    flusher_->forget(user);
+  }
+}
+
 std::size_t PortCarrier::pairs() const {
   return static_cast<std::size_t>(
       std::count_if(places_.begin(), places_.end(), [](const Place& each) { return each.pair != nullptr; }));
@@ -137,6 +165,9 @@ void PortCarrier::go_on_closing() {
 
 void PortCarrier::on_device_lost() {
   lost_ = lost_.value_or(now_);
+  if (flusher_ != nullptr) {
+    flusher_->fail("its device has failed");
+  }
   for (std::size_t i = 0; i < places_.size(); ++i) {
     if (const std::shared_ptr<Pair> pair = place(i).pair) {
       pair->on_device_lost();
@@ -168,6 +199,10 @@ bool PortCarrier::poll() {
       for (int j = 0; j < taken; ++j) {
         const std::uint32_t id = unpack_work_id(completions[static_cast<std::size_t>(j)].wr_id).queue;
         const std::size_t number = place_of(id);
+        if (number == kFlushPlace) {
+          flusher_->on_completion(completions[static_cast<std::size_t>(j)]);
+          continue;
+        }
         const std::shared_ptr<Pair> pair = number < places_.size() ? places_[number].pair : nullptr;
         if (!pair || pair->id() != id) {
           ++stale_;
@@ -195,8 +230,11 @@ void PortCarrier::pass_news() {
 bool PortCarrier::receive(Instant now) {
   now_ = now;
   options_.control->take_results();
-  const bool any = poll() || !noted_.empty();
+  const bool any = poll() || !noted_.empty() || (flusher_ != nullptr && flusher_->has_news());
   pass_news();
+  if (flusher_ != nullptr) {
+    flusher_->on_turn();
+  }
   go_on_closing();
   return any;
 }

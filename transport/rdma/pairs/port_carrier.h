@@ -9,6 +9,7 @@
 
 #include "transport/engine/carrier.h"
 #include "transport/engine/polled.h"
+#include "transport/rdma/pairs/flush_pair.h"
 #include "transport/rdma/pairs/pair_lane.h"
 #include "transport/rdma/verbs/owners.h"
 
@@ -46,6 +47,10 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
                                            std::size_t theirs) override TF_IN_TURN;
   Result<std::unique_ptr<lane::OfferedLane>> take_up(std::span<const std::byte> offer,
                                                      const lane::Announcer& announcer) override TF_IN_TURN;
+
+  void flush(std::span<const lane::FlushPlace> places, lane::FlushUser& user,
+             std::uint64_t number) override TF_IN_TURN;
+  void forget(const lane::FlushUser& user) override TF_IN_TURN;
 
   // --- engine::Carrier
   [[nodiscard]] const std::string& name() const override { return options_.rail.name; }
@@ -105,6 +110,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   Options options_;
   std::vector<Queue> queues_;
   std::vector<Place> places_;
+  std::unique_ptr<FlushPair> flusher_;  // null: nothing has been flushed
   std::vector<PairLane*> noted_, noted_now_;
   std::vector<PairLane*> watched_;      // null: it has gone, or awaits nothing any more
   Instant next_round_{};                // of all lanes

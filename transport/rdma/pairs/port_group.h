@@ -23,11 +23,14 @@ class PortGroup final : public lane::OfferedRails {
     RegistrationCache* registrations = nullptr;  // outlives the group, and all that is registered
     PortCarrier* carrier = nullptr;              // outlives the group
   };
-  // At most lane::kMaxKeys.
-  explicit PortGroup(bool takes_gpu_memory) : takes_gpu_memory_(takes_gpu_memory) {}
+  struct Options {
+    bool takes_gpu_memory = false, needs_flush = false;  // lane::OfferedRails
+  };
+  explicit PortGroup(const Options& options) : options_(options) {}
 
   // How the carrier of a port that is added as this number reads what is sent. Valid as long as the group.
   [[nodiscard]] const LocalMemory& memory_of(std::size_t rail) const { return memories_[rail]; }
+  // At most lane::kMaxKeys.
   void add(const Port& port) { ports_.push_back(port); }
 
   // --- lane::OfferedRails
@@ -38,7 +41,8 @@ class PortGroup final : public lane::OfferedRails {
   [[nodiscard]] std::vector<std::byte> describe(std::size_t rail) const override;
   [[nodiscard]] Result<std::vector<std::optional<std::size_t>>> meet(
       std::span<const std::vector<std::byte>> theirs) const override;
-  [[nodiscard]] bool takes_gpu_memory() const override { return takes_gpu_memory_; }
+  [[nodiscard]] bool takes_gpu_memory() const override { return options_.takes_gpu_memory; }
+  [[nodiscard]] bool needs_flush() const override { return options_.needs_flush; }
   Result<std::unique_ptr<lane::RegisteredMemory>> register_memory(
       const lane::MemoryToRegister& memory) override;
 
@@ -50,7 +54,7 @@ class PortGroup final : public lane::OfferedRails {
     std::size_t rail;
   };
 
-  bool takes_gpu_memory_;
+  Options options_;
   std::vector<Port> ports_;
   std::array<Memory, lane::kMaxKeys> memories_{Memory(0), Memory(1), Memory(2), Memory(3)};
 };

@@ -139,6 +139,39 @@ TEST_CASE("memory of a GPU goes over pairs or not at all") {
   }
 }
 
+TEST_CASE("memory of a GPU is flushed by each device that has brought bytes, and by no other") {
+  OfferedComms comms({.takes_gpu_memory = true});
+  REQUIRE(comms.open());
+  comms.fabric.run_for(10ms);
+  REQUIRE(comms.flush());  // nothing has come: it is done at once
+  CHECK(comms.verbs.reads == 0);
+  comms.exchange({300'000});
+  REQUIRE(comms.finish(1s));
+  REQUIRE(comms.flush());
+  CHECK(comms.verbs.reads == 2);
+  REQUIRE(comms.flush());
+  CHECK(comms.verbs.reads == 2);
+  for (std::uint64_t i = 0; i < 600; ++i) {  // more than are posted at once, one after the other
+    comms.exchange({10});
+    REQUIRE(comms.finish(1s));
+    REQUIRE(comms.flush());
+  }
+  CHECK(comms.verbs.reads == 602);
+  // A device that has brought bytes and can read no more.
+  comms.exchange({300'000});
+  REQUIRE(comms.finish(1s));
+  comms.kill(1, 0);
+  CHECK_THROWS_WITH(comms.flush(), Contains("not known whether GPUs see it"));
+}
+
+TEST_CASE("memory of the host needs no flush") {
+  OfferedComms comms({});
+  REQUIRE(comms.open());
+  comms.exchange({1000});
+  REQUIRE(comms.finish(1s));
+  CHECK_FALSE(comms.flush());
+}
+
 TEST_CASE("memory that is not registered is refused") {
   OfferedComms comms({});
   REQUIRE(comms.open());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <stdexcept>
 #include <utility>
 
 #include "base/random.h"
@@ -62,7 +63,8 @@ OfferedComms::OfferedComms(const Options& options)
   fabric.elsewhere = [this](Instant now) { verbs.run_until(now); };
   verbs.run_until(Fabric::now());
   for (std::size_t host = 0; host < 2; ++host) {
-    groups_[host] = std::make_unique<PortGroup>(options.takes_gpu_memory);
+    groups_[host] = std::make_unique<PortGroup>(
+        PortGroup::Options{.takes_gpu_memory = options.takes_gpu_memory, .needs_flush = true});
     for (std::size_t i = 0; i < options.ports[host]; ++i) {
       add_port(host, options);
     }
@@ -149,8 +151,9 @@ bool OfferedComms::open(Duration within) {
     const engine::Guard guard(there.engine.lock());
     receiver = there.pending->take();
   }
-  auto from = sender->register_memory(from_.data(), from_.size(), transport::MemoryKind::host);
-  auto to = receiver->register_memory(to_.data(), to_.size(), transport::MemoryKind::host);
+  const auto kind = options_.takes_gpu_memory ? transport::MemoryKind::cuda : transport::MemoryKind::host;
+  auto from = sender->register_memory(from_.data(), from_.size(), kind);
+  auto to = receiver->register_memory(to_.data(), to_.size(), kind);
   REQUIRE((from.ok() && to.ok()));
   from_region_ = *from;
   to_region_ = *to;
@@ -268,6 +271,27 @@ bool OfferedComms::finish(Duration within) {
     used_ = 0;
   }
   return done;
+}
+
+bool OfferedComms::flush() {
+  const transport::ReceiveBuffer buffer{to_.data(), to_.size(), 0, to_region_};
+  auto asked = receiver->iflush(std::span(&buffer, 1));
+  REQUIRE(asked.ok());
+  if (*asked == nullptr) {
+    return false;
+  }
+  std::optional<Error> error;
+  REQUIRE(fabric.run_until(
+      [&] {
+        const Result<bool> done = (*asked)->test(nullptr);
+        error = done ? std::nullopt : std::optional(done.error());
+        return !done || *done;
+      },
+      std::chrono::seconds(1)));
+  if (error) {
+    throw std::runtime_error(error->message);
+  }
+  return true;
 }
 
 std::size_t OfferedComms::pairs() {

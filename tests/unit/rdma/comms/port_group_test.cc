@@ -25,7 +25,7 @@ rdma::session::OfferedRail rail(const std::string& hca, std::int16_t number = -1
 }
 
 PortGroup group(const std::vector<rdma::session::OfferedRail>& rails) {
-  PortGroup made(/*takes_gpu_memory=*/false);
+  PortGroup made({});
   for (const rdma::session::OfferedRail& each : rails) {
     made.add({.about = each});
   }

@@ -67,7 +67,7 @@ void MadeUpVerbs::send_one(Qp& qp) {
   packet->wr = posted.wr;
   if (!posted.inlined.empty()) {
     packet->bytes = posted.inlined;
-  } else if (posted.sge.length > 0) {
+  } else if (posted.sge.length > 0 && posted.wr.opcode != IBV_WR_RDMA_READ) {
     if (may_read && !may_read(posted.sge.addr, posted.sge.length)) {
       violated("memory was sent that may not be read any more");
     }
@@ -142,6 +142,12 @@ void MadeUpVerbs::arrive(const std::shared_ptr<Packet>& packet) {
     }
     write(*packet, packet->first_part, packet->bytes.size(), to);
     ++to->expected;
+    if (packet->wr.opcode == IBV_WR_RDMA_READ) {
+      ++reads;
+      if (region(packet->wr.wr.rdma.rkey, packet->wr.wr.rdma.remote_addr, 1, /*remote=*/true) == nullptr) {
+        violated("a read of memory that is not registered");
+      }
+    }
     if (notice) {
       ibv_wc wc{};
       wc.wr_id = to->receives.front();

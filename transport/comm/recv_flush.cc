@@ -1,0 +1,123 @@
+// Flushes: until one, GPUs may not see what carriers have written to their memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "transport/comm/recv_comm.h"
+
+namespace tfabric::comm {
+
+using State = stripe::Completion::State;
+
+Result<transport::Request*> RecvComm::iflush(std::span<const transport::ReceiveBuffer> buffers) {
+  constexpr transport::Request* kVisible = nullptr;
+  const bool concerns =
+      std::any_of(buffers.begin(), buffers.end(), [](const transport::ReceiveBuffer& buffer) {
+        const auto* region = static_cast<const Region*>(buffer.region);
+        return buffer.size > 0 && region != nullptr && region->kind != transport::MemoryKind::host;
+      });
+  if (!concerns || context_.offered == nullptr || !context_.offered->needs_flush()) {
+    return kVisible;
+  }
+  if (failed()) {
+    return requests_.after_failure();
+  }
+  Request* request = requests_.acquire();
+  if (request == nullptr) {  // null would say that all is visible
+    return Error{Errc::internal,
+                 fmt::format("iflush: {} requests are outstanding already", transport::kMaxRequests)};
+  }
+  std::copy(buffers.begin(), buffers.end(), request->buffers.begin());
+  request->completion.count = static_cast<std::uint8_t>(buffers.size());
+  request->flushes = true;
+  enqueue(*request);
+  poke();
+  return static_cast<transport::Request*>(request);
+}
+
+void RecvComm::note_brought(lane::Lane& lane) {
+  if (context_.offered == nullptr || !lane.traits().places_remotely ||
+      !static_cast<lane::OfferedLane&>(lane).take_brought()) {
+    return;
+  }
+  for (std::size_t rail = 0; rail < context_.offered->count(); ++rail) {
+    if (context_.offered->at(rail) == &lane.carrier()) {
+      unflushed_ |= 1u << rail;
+    }
+  }
+}
+
+// Each carrier reads that has written anything, and none for another one: it would push nothing of that.
+void RecvComm::start_flush(Request& request) {
+  if (failed()) {
+    request.completion.finish(State::failed);
+    return;
+  }
+  for (const auto& lane : lanes_) {
+    note_brought(*lane);
+  }
+  const std::uint32_t rails = std::exchange(unflushed_, 0);
+  if (rails == 0) {
+    request.completion.finish(State::done);
+    return;
+  }
+  const std::uint64_t number = next_flush_++;
+  flushes_[number] = {.request = &request, .parts = static_cast<std::uint32_t>(std::popcount(rails))};
+  for (std::size_t rail = 0; rail < context_.offered->count(); ++rail) {
+    if ((rails >> rail & 1u) == 0) {
+      continue;
+    }
+    std::array<lane::FlushPlace, transport::kMaxGroupedReceives> places;
+    std::size_t count = 0;
+    for (const transport::ReceiveBuffer& buffer :
+         std::span(request.buffers).first(request.completion.count)) {
+      if (const auto* region = static_cast<const Region*>(buffer.region);
+          buffer.size > 0 && region != nullptr) {
+        places[count++] = {reinterpret_cast<std::uint64_t>(buffer.data), region->offered->keys()[rail]};
+      }
+    }
+    context_.offered->at(rail)->flush(std::span(places).first(count), *this, number);
+  }
+}
+
+void RecvComm::on_flushed(std::uint64_t number, bool done) {
+  const auto flush = flushes_.find(number);
+  if (flush == flushes_.end()) {
+    return;
+  }
+  if (!done) {
+    fail(Error{
+        Errc::system,
+        "iflush: an adapter that has brought data cannot read any more, so that it is not known whether "
+        "GPUs see it"});
+    return;
+  }
+  if (--flush->second.parts == 0) {
+    flush->second.request->completion.finish(State::done);
+    flushes_.erase(flush);
+  }
+}
+
+void RecvComm::end_flushes() {
+  for (const auto& [number, flush] : flushes_) {
+    flush.request->completion.finish(State::failed);
+  }
+  flushes_.clear();
+  for (std::size_t rail = 0; context_.offered != nullptr && rail < context_.offered->count(); ++rail) {
+    context_.offered->at(rail)->forget(*this);
+  }
+}
+
+bool RecvComm::flushes_in(const void* data, std::size_t size) const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  return std::any_of(flushes_.begin(), flushes_.end(), [&](const auto& each) {
+    const Request& request = *each.second.request;
+    return std::any_of(request.buffers.begin(), request.buffers.begin() + request.completion.count,
+                       [&](const transport::ReceiveBuffer& buffer) {
+                         return reinterpret_cast<std::uintptr_t>(buffer.data) - begin < size;
+                       });
+  });
+}
+
+}  // namespace tfabric::comm
