@@ -167,4 +167,15 @@ std::optional<AnnouncedReceives::Place> AnnouncedReceives::find(stripe::GroupId 
   return Place{.address = text->address, .size = text->size, .key = text->keys[rail], .count = text->count};
 }
 
+void AnnouncedReceives::note_given(stripe::GroupId group) {
+  Given& given = given_[group.value % kReceives];
+  given.count = given.group == group.value ? given.count + 1 : 1;
+  given.group = group.value;
+}
+
+std::uint32_t AnnouncedReceives::given(stripe::GroupId group) const {
+  const Given& given = given_[group.value % kReceives];
+  return given.group == group.value ? given.count : 0;
+}
+
 }  // namespace tfabric::lane

@@ -121,8 +121,15 @@ class AnnouncedReceives {
   // known, or is just being written.
   [[nodiscard]] std::optional<Place> find(stripe::GroupId group, stripe::ReceiveIndex index,
                                           std::size_t rail) const;
+  // A message of the group was given to a lane, or its first piece; how many were, on lanes that say so: more
+  // than the group has if some were lost.
+  void note_given(stripe::GroupId group);
+  [[nodiscard]] std::uint32_t given(stripe::GroupId group) const;
 
  private:
+  struct Given {
+    std::uint32_t group = 0, count = 0;
+  };
   // What a record has said of a receive. Apart from the block, where a lane may be writing the same one.
   struct Told {
     std::atomic<std::uint32_t> number{0};  // comes last
@@ -137,6 +144,7 @@ class AnnouncedReceives {
   std::array<Told, kReceives> told_;
   std::atomic<std::uint32_t> next_{1};
   std::array<std::atomic<std::uint32_t>, kReceives> first_{};  // by group: the number of its first receive
+  std::array<Given, kReceives> given_{};                       // by group
 };
 
 // The record that announces a group, of which the first receive has this number.

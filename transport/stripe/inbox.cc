@@ -145,12 +145,16 @@ Result<bool> Inbox::post(std::span<const transport::ReceiveBuffer> buffers, Comp
   return true;
 }
 
-std::optional<Arrival> Inbox::arrival_of(GroupId group, std::uint32_t bytes) const {
+std::optional<Arrival> Inbox::arrival_of(GroupId group, ReceiveIndex index, std::uint32_t bytes) const {
   const Group* open = open_.empty() || !group.precedes(next_) ? nullptr : slot(group);
-  if (open == nullptr || open->count != 1 || open->receives[0].group != group) {
+  if (open == nullptr || index.value >= open->count || open->receives[0].group != group) {
     return std::nullopt;
   }
-  return Arrival{.group = group, .index = {}, .tag = open->receives[0].tag, .length = bytes, .total = bytes};
+  return Arrival{.group = group,
+                 .index = index,
+                 .tag = open->receives[index.value].tag,
+                 .length = bytes,
+                 .total = bytes};
 }
 
 Result<Inbox::Receive*> Inbox::claim(const Arrival& piece) {

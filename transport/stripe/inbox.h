@@ -65,9 +65,9 @@ class Inbox {
   // while a message for that one is still being set aside.
   [[nodiscard]] GroupId posted() const { return arriving_ == 0 ? next_ : posted_before_arriving(); }
 
-  // What a whole message of so many bytes is that comes for this group, which has one receive; nothing if it
-  // is not open.
-  [[nodiscard]] std::optional<Arrival> arrival_of(GroupId group, std::uint32_t bytes) const;
+  // What a whole message of so many bytes is that comes for this receive; nothing if it is not open.
+  [[nodiscard]] std::optional<Arrival> arrival_of(GroupId group, ReceiveIndex index,
+                                                  std::uint32_t bytes) const;
   // Claims the piece's bytes and returns the receive that they belong to; null if it is not posted yet:
   // then set_aside() takes the piece. An error is the peer's or the user's fault and final for the comm: a
   // message longer than its buffer, another tag, a receive that the group does not have, a piece that is cut

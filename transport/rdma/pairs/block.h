@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -33,13 +34,34 @@ struct Descriptor {
 };
 static_assert(sizeof(Descriptor) == 24 && std::is_trivially_copyable_v<Descriptor>);
 
+// Whole messages of one group that share an immediate, and so a position.
+struct Batch {
+  static constexpr std::size_t kMost = transport::kMaxGroupedReceives;
+  std::uint32_t group = 0;
+  std::uint32_t count = 0;
+  std::array<std::uint32_t, kMost> sizes{};
+  std::array<std::uint8_t, kMost> indices{};
+};
+static_assert(sizeof(Batch) == 48 && std::is_trivially_copyable_v<Batch>);
+
 // Lies before its immediate on the same pair, so that it is there when that has come.
 struct alignas(64) Notice {
-  Descriptor piece;
-  std::array<std::byte, kMaxRecordBytes - sizeof(Descriptor)> more{};  // of a record, which begins at `piece`
-  std::uint32_t length = 0;                                            // of the record
-  std::array<std::uint32_t, 4> reserved{};
-  std::uint32_t number = 0;  // the position behind it, its low 32 bits
+  std::array<std::byte, 56> body{};  // a Descriptor, a Batch, or a record
+  std::uint32_t length = 0;          // of the record
+  std::uint32_t number = 0;          // the position behind it, its low 32 bits
+
+  template <class T>
+  void put(const T& text) {
+    static_assert(sizeof(T) <= sizeof body && std::is_trivially_copyable_v<T>);
+    std::memcpy(body.data(), &text, sizeof text);
+  }
+  template <class T>
+  [[nodiscard]] T get() const {
+    static_assert(sizeof(T) <= sizeof body && std::is_trivially_copyable_v<T>);
+    T text;
+    std::memcpy(static_cast<void*>(&text), body.data(), sizeof text);
+    return text;
+  }
 };
 static_assert(sizeof(Notice) == 64 && std::is_trivially_copyable_v<Notice>);
 
@@ -56,6 +78,7 @@ enum class Kind : std::uint8_t {
   whole = 0,   // a whole message, alone in its group: its size is the write's
   piece = 1,   // a piece, or a message that is too large for its receive: the notice says more
   record = 2,  // a control record (lane/record.h), in the notice
+  batch = 3    // several whole messages of one group
 };
 
 // kind 2 bits | the group's low 16 bits | slot of the notice 8 bits, low ones first.

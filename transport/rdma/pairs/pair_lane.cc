@@ -75,13 +75,45 @@ stripe::LaneRoom PairLane::look(const stripe::Outgoing& message) const {
 }
 
 bool PairLane::has_room(std::uint32_t works) const {
-  return pair_->is_ready() && pair_->window() > 0 && pair_->room() >= works;
+  const std::uint32_t used = batch_.count > 0 ? 1 : 0;
+  return pair_->is_ready() && pair_->window() > used && pair_->room() >= works;
 }
 
 // Of a group of several, or by several work requests, the size alone says too little.
 bool PairLane::takes_whole(const stripe::Piece& piece, const lane::AnnouncedReceives::Place& place) const {
   const std::uint32_t most = carrier_->largest_whole();
   return piece.length == piece.message->size && place.count == 1 && piece.length <= most;
+}
+
+// Whole messages of a group with several receives: nothing is received before all are there.
+bool PairLane::joins_batch(const stripe::Piece& piece, const lane::AnnouncedReceives::Place& place) const {
+  const stripe::Outgoing& message = *piece.message;
+  const bool fits = batch_.count == 0 || (batch_.group == message.group.value && batch_.count < Batch::kMost);
+  return place.count > 1 && piece.length == message.size && message.size <= place.size &&
+         message.size <= carrier_->largest_write() && fits;
+}
+
+// What was said of the batch goes out behind its data.
+void PairLane::close_batch() {
+  if (batch_.count == 0) {
+    return;
+  }
+  pair_->next_notice().put(batch_);
+  pair_->stage_notice();
+  pair_->stage_end({}, {.kind = Kind::batch, .slot = pair_->next_slot()});
+  lengths_.push_back(batch_bytes_);
+  batch_ = {};
+  batch_bytes_ = 0;
+}
+
+// A batch waits for the rest of its group, whichever lanes that takes, but not for longer than a tick.
+void PairLane::flush() {
+  if (batch_.count > 0 && batch_.count < Batch::kMost && ends_.announced->given({batch_.group}) < batch_of_) {
+    watch();
+    return;
+  }
+  close_batch();
+  post();
 }
 
 // A message that is too large for its receive is not written: the notice says so.
@@ -94,12 +126,32 @@ std::optional<stripe::Span> PairLane::give(const stripe::Piece& piece) {
     return std::nullopt;
   }
   const bool fits = message.size <= place->size;
+  const bool batched = joins_batch(piece, *place);
+  if (!batched) {
+    close_batch();
+  }
   Work data{.local = reinterpret_cast<std::uint64_t>(piece.data()),
             .length = piece.length,
             .lkey = *key,
             .remote = place->address + piece.offset,
             .rkey = place->key};
   std::uint64_t end = 0;
+  queued_ += piece.length;
+  if (place->count > 1 && piece.offset == 0) {
+    ends_.announced->note_given(message.group);
+  }
+  if (batched) {
+    if (piece.length > 0) {
+      pair_->stage(data);
+    }
+    batch_.group = message.group.value;
+    batch_.sizes[batch_.count] = message.size;
+    batch_.indices[batch_.count++] = message.index.value;
+    batch_bytes_ += piece.length;
+    batch_of_ = place->count;
+    end = pair_->given() + 1;
+    return stripe::Span{end - 1, end, /*whole=*/true};
+  }
   if (fits && takes_whole(piece, *place)) {
     end = pair_->stage_end(data,
                            {.kind = Kind::whole, .group = static_cast<std::uint16_t>(message.group.value)});
@@ -110,17 +162,16 @@ std::optional<stripe::Span> PairLane::give(const stripe::Piece& piece) {
       data.local += data.length;
       data.remote += data.length;
     }
-    pair_->next_notice().piece = {.group = message.group.value,
-                                  .offset = piece.offset,
-                                  .length = piece.length,
-                                  .total = message.size,
-                                  .tag = message.tag,
-                                  .index = message.index.value};
+    pair_->next_notice().put(Descriptor{.group = message.group.value,
+                                        .offset = piece.offset,
+                                        .length = piece.length,
+                                        .total = message.size,
+                                        .tag = message.tag,
+                                        .index = message.index.value});
     pair_->stage_notice();
     end = pair_->stage_end({}, {.kind = Kind::piece, .slot = pair_->next_slot()});
   }
   lengths_.push_back(piece.length);
-  queued_ += piece.length;
   return stripe::Span{end - 1, end, /*whole=*/true};
 }
 
@@ -128,8 +179,9 @@ bool PairLane::say(std::span<const std::byte> record) {
   if (record.size() > kMaxRecordBytes || !has_room(kRoom)) {
     return false;
   }
+  close_batch();
   Notice& notice = pair_->next_notice();
-  std::memcpy(static_cast<void*>(&notice), record.data(), record.size());
+  std::memcpy(notice.body.data(), record.data(), record.size());
   notice.length = static_cast<std::uint32_t>(record.size());
   pair_->stage_notice();
   pair_->stage_end({}, {.kind = Kind::record, .slot = pair_->next_slot()});
@@ -251,12 +303,16 @@ void PairLane::post() {
 }
 
 void PairLane::watch() {
-  if (pair_->is_awaited() && !std::exchange(watched_, true)) {
+  if ((pair_->is_awaited() || batch_.count > 0) && !std::exchange(watched_, true)) {
     carrier_->watch(*this);
   }
 }
 
 bool PairLane::on_tick() {
+  if (batch_.count > 0 && is_open()) {
+    close_batch();
+    pair_->post();
+  }
   watched_ = is_open() && !failed_ && pair_->is_awaited();
   if (watched_) {
     busy_ += PortCarrier::kTick;

@@ -34,7 +34,7 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   struct Ends {
     // At the sender's end: what its comm knows of receives, and the number of the receiver's rail among their
     // keys.
-    const lane::AnnouncedReceives* announced = nullptr;
+    lane::AnnouncedReceives* announced = nullptr;
     std::size_t rail = 0;
     std::optional<PairEnd> offer;  // at the receiver's end
   };
@@ -59,11 +59,13 @@ class PairLane final : public lane::OfferedLane, private PairUser {
 
   [[nodiscard]] stripe::LaneRoom look(const stripe::Outgoing& message) const override TF_IN_TURN;
   std::optional<stripe::Span> give(const stripe::Piece& piece) override TF_IN_TURN;
-  void flush() override TF_IN_TURN { post(); }
+  void flush() override TF_IN_TURN;
   bool say(std::span<const std::byte> record) override TF_IN_TURN;
   bool announce(const lane::AnnouncementBlock& block, std::uint32_t number) override TF_IN_TURN;
   [[nodiscard]] std::uint64_t confirmed() const override TF_IN_TURN { return pair_->confirmed(); }
-  [[nodiscard]] std::uint64_t given() const override TF_IN_TURN { return pair_->given(); }
+  [[nodiscard]] std::uint64_t given() const override TF_IN_TURN {
+    return pair_->given() + (batch_.count > 0 ? 1 : 0);
+  }
   [[nodiscard]] bool awaits_peer() const override TF_IN_TURN { return confirmed() < given(); }
   [[nodiscard]] bool is_drained() const override TF_IN_TURN { return !has_waiting() && !awaits_peer(); }
   [[nodiscard]] std::uint64_t answered() const override TF_IN_TURN { return pair_->credited(); }
@@ -115,11 +117,16 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   void count_confirmed();
   // For an immediate, and so many work requests.
   [[nodiscard]] bool has_room(std::uint32_t works) const;
+  [[nodiscard]] bool joins_batch(const stripe::Piece& piece,
+                                 const lane::AnnouncedReceives::Place& place) const;
+  void close_batch() TF_IN_TURN;
   [[nodiscard]] bool takes_whole(const stripe::Piece& piece,
                                  const lane::AnnouncedReceives::Place& place) const;
 
   Status take(const Immediate& immediate, std::uint32_t bytes) TF_IN_TURN;
   Status take_piece(const stripe::Arrival& piece) TF_IN_TURN;
+  Status take_whole(stripe::GroupId group, stripe::ReceiveIndex index, std::uint32_t bytes) TF_IN_TURN;
+  Status take_batch(const Batch& batch) TF_IN_TURN;
   Status take_record(const Notice& notice) TF_IN_TURN;
 
   PortCarrier* carrier_;
@@ -129,6 +136,9 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   lane::LaneEvents* events_ = nullptr;
   lane::ControlSink* control_ = nullptr;
   stripe::Inbox* inbox_ = nullptr;
+  Batch batch_;  // that is open: its data is staged, and nothing behind it
+  std::uint32_t batch_bytes_ = 0;
+  std::uint32_t batch_of_ = 0;         // the group's receives
   std::deque<std::uint32_t> lengths_;  // by position, of what is not confirmed; of a record 0
   std::uint64_t queued_ = 0, delivered_ = 0, counted_ = 0;
   Duration busy_{};

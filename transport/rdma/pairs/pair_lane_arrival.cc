@@ -20,11 +20,7 @@ void PairLane::on_immediate(std::uint32_t immediate, std::uint32_t bytes) {
 Status PairLane::take(const Immediate& immediate, std::uint32_t bytes) {
   if (immediate.kind == Kind::whole && inbox_ != nullptr) {
     const stripe::GroupId group = group_near(inbox_->next_group(), immediate.group);
-    if (const auto whole = inbox_->arrival_of(group, bytes)) {
-      return take_piece(*whole);
-    }
-    return Error{Errc::internal,
-                 fmt::format("{}: a message came for receive {}, which is not open", name(), group.value)};
+    return take_whole(group, {}, bytes);
   }
   const std::optional<Notice> notice = pair_->notice(immediate.slot);
   if (!notice) {
@@ -33,7 +29,10 @@ Status PairLane::take(const Immediate& immediate, std::uint32_t bytes) {
   if (immediate.kind == Kind::record) {
     return take_record(*notice);
   }
-  const Descriptor& piece = notice->piece;
+  if (immediate.kind == Kind::batch) {
+    return take_batch(notice->get<Batch>());
+  }
+  const auto piece = notice->get<Descriptor>();
   if (immediate.kind != Kind::piece || inbox_ == nullptr || piece.offset > piece.total ||
       piece.length > piece.total - piece.offset) {
     return Error{Errc::internal, fmt::format("{}: a malformed piece came", name())};
@@ -44,6 +43,25 @@ Status PairLane::take(const Immediate& immediate, std::uint32_t bytes) {
                      .offset = piece.offset,
                      .length = piece.length,
                      .total = piece.total});
+}
+
+Status PairLane::take_whole(stripe::GroupId group, stripe::ReceiveIndex index, std::uint32_t bytes) {
+  if (const auto whole = inbox_->arrival_of(group, index, bytes)) {
+    return take_piece(*whole);
+  }
+  return Error{Errc::internal,
+               fmt::format("{}: a message came for receive {}, which is not open", name(), group.value)};
+}
+
+Status PairLane::take_batch(const Batch& batch) {
+  if (inbox_ == nullptr || batch.count > Batch::kMost) {
+    return Error{Errc::internal, fmt::format("{}: a malformed batch came", name())};
+  }
+  Status taken;
+  for (std::size_t i = 0; i < batch.count && taken; ++i) {
+    taken = take_whole({batch.group}, {batch.indices[i]}, batch.sizes[i]);
+  }
+  return taken;
 }
 
 Status PairLane::take_piece(const stripe::Arrival& piece) {
@@ -62,7 +80,7 @@ Status PairLane::take_piece(const stripe::Arrival& piece) {
 
 // Nothing that is said on a lane which has ended matters.
 Status PairLane::take_record(const Notice& notice) {
-  const auto bytes = std::as_bytes(std::span(&notice, 1)).first(kMaxRecordBytes);
+  const auto bytes = std::span(notice.body).first(kMaxRecordBytes);
   const auto header = lane::decode(bytes.first<lane::kRecordHeaderBytes>());
   if (!header || notice.length > kMaxRecordBytes ||
       notice.length != lane::kRecordHeaderBytes + header->length || header->type == lane::RecordType::piece) {

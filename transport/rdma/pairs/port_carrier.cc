@@ -46,7 +46,7 @@ std::uint32_t PortCarrier::largest_whole() const {
 
 // --- pairs
 
-std::unique_ptr<lane::OfferedLane> PortCarrier::offer(const lane::AnnouncedReceives& announced,
+std::unique_ptr<lane::OfferedLane> PortCarrier::offer(lane::AnnouncedReceives& announced,
                                                       std::size_t theirs) {
   return make(announced.block(), {.announced = &announced, .rail = theirs, .offer = {}});
 }

@@ -43,7 +43,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   [[nodiscard]] std::size_t pairs() const;
 
   // --- lane::OfferingCarrier
-  std::unique_ptr<lane::OfferedLane> offer(const lane::AnnouncedReceives& announced,
+  std::unique_ptr<lane::OfferedLane> offer(lane::AnnouncedReceives& announced,
                                            std::size_t theirs) override TF_IN_TURN;
   Result<std::unique_ptr<lane::OfferedLane>> take_up(std::span<const std::byte> offer,
                                                      const lane::Announcer& announcer) override TF_IN_TURN;

@@ -45,6 +45,37 @@ TEST_CASE("groups of receives find their messages by tags over pairs") {
   }
 }
 
+TEST_CASE("a group of small messages has an immediate for each pair that carries some of them") {
+  const std::size_t ports = GENERATE(1u, 2u);
+  OfferedComms comms({.ports = {ports, ports}, .max_recvs = 8});
+  REQUIRE(comms.open());
+  comms.fabric.run_for(10ms);
+  const std::vector<std::size_t> small{100, 0, 8, 64, 1000, 4, 2, 1};
+  comms.exchange(small);
+  REQUIRE(comms.finish(1s));
+  const std::uint64_t before = comms.verbs.immediates;
+  const Instant from = comm::test::Fabric::now();
+  for (int i = 0; i < 50; ++i) {
+    comms.exchange(small);
+    REQUIRE(comms.finish(1s));
+  }
+  CHECK(comms.verbs.immediates - before <= 50 * ports);
+  CHECK(comm::test::Fabric::now() - from < 50 * 1ms);  // and none waits for a tick
+}
+
+TEST_CASE("what is sent of a group arrives although the rest is not sent yet") {
+  OfferedComms comms({.ports = {1, 1}, .max_recvs = 8});
+  REQUIRE(comms.open());
+  comms.fabric.run_for(10ms);
+  comms.post({100, 200, 300});
+  comms.send(0);
+  comms.send(1);
+  REQUIRE(comms.is_sent(0, 10ms));
+  REQUIRE(comms.is_sent(1, 10ms));
+  comms.send(2);
+  REQUIRE(comms.finish(1s));
+}
+
 TEST_CASE("a comm goes on while ports fall silent, and over the kernel's lane when all have") {
   OfferedComms comms({});
   REQUIRE(comms.open());

@@ -249,6 +249,16 @@ bool OfferedComms::test(Message& message) {
   return message.is_sent && message.has_come;
 }
 
+bool OfferedComms::is_sent(std::size_t number, Duration within) {
+  Message& message = messages_[number];
+  return fabric.run_until(
+      [&] {
+        test(message);
+        return message.is_sent;
+      },
+      within);
+}
+
 bool OfferedComms::finish(Duration within) {
   const bool done = fabric.run_until(
       [&] {

@@ -60,6 +60,11 @@ class OfferedComms {
   bool open(Duration within = std::chrono::seconds(20));
   // Posts the receives of a group, and sends to each.
   void exchange(const std::vector<std::size_t>& sizes);
+  void post(const std::vector<std::size_t>& sizes);
+  // The message of this number, of those that are not finished.
+  void send(std::size_t number) { send(messages_[number]); }
+  // Returns false if its send is not done within so much virtual time.
+  bool is_sent(std::size_t number, Duration within);
   // Returns false if some are not done at both ends within so much virtual time.
   bool finish(Duration within = std::chrono::seconds(10));
   // Flushes the memory of receives. Returns false if there is nothing to flush; throws the comm's error.
@@ -86,7 +91,6 @@ class OfferedComms {
   static constexpr std::size_t kMemory = 8u << 20;
 
   void add_port(std::size_t host, const Options& options);
-  void post(const std::vector<std::size_t>& sizes);
   void send(Message& message);
   bool test(Message& message);
   [[nodiscard]] const Message* owner_of(std::uint64_t address, bool receives) const;

@@ -149,6 +149,7 @@ void MadeUpVerbs::arrive(const std::shared_ptr<Packet>& packet) {
       }
     }
     if (notice) {
+      ++immediates;
       ibv_wc wc{};
       wc.wr_id = to->receives.front();
       wc.opcode = IBV_WC_RECV_RDMA_WITH_IMM;

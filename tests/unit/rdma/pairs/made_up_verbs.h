@@ -73,7 +73,7 @@ class MadeUpVerbs {
   std::vector<std::string> violations;
   std::uint64_t late_writes = 0;  // into queue pairs in the error state, or from destroyed ones
   std::uint64_t stale_completions = 0;
-  std::uint64_t reads = 0;  // of remote memory
+  std::uint64_t reads = 0, immediates = 0;  // that have come
   std::size_t queue_pairs() const { return pairs_.size(); }
   std::size_t mrs = 0, cqs = 0;  // not destroyed yet
 
