@@ -19,6 +19,7 @@ class EngineReport;
 namespace tfabric::comm {
 
 struct CommOptions {
+  int traffic_class = -1;   // the communicator's, for lanes that mark their packets; -1: none
   std::uint32_t flows = 1;  // of a comm, for each rail of its device; 0: found by measuring
   std::uint32_t max_flows = 16;
   std::uint32_t piece_bytes = 512u << 10;

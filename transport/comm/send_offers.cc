@@ -64,7 +64,9 @@ bool SendComm::can_offer(const SendRoute& route) const {
 bool SendComm::open_offered_lane(stripe::RouteId route) {
   const SendRoute& over = route_at(route);
   lane::OfferingCarrier* carrier = context_.offered->at(over.rail_number);
-  auto opened = carrier == nullptr ? nullptr : carrier->offer(*announced_, *over.theirs);
+  auto opened = carrier == nullptr
+                    ? nullptr
+                    : carrier->offer(*announced_, *over.theirs, context_.options.traffic_class);
   if (opened == nullptr) {
     return false;
   }

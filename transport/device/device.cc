@@ -42,7 +42,7 @@ Result<std::unique_ptr<transport::Listener>> Device::listen(transport::HandleByt
 }
 
 Result<std::unique_ptr<transport::SendComm>> Device::connect(transport::HandleBytes bytes,
-                                                             const transport::ConnectOptions& /*options*/) {
+                                                             const transport::ConnectOptions& options) {
   std::shared_ptr<Attempt> attempt;
   std::uint64_t number = transport::attempt_of(bytes);
   {
@@ -56,8 +56,8 @@ Result<std::unique_ptr<transport::SendComm>> Device::connect(transport::HandleBy
     if (!peer) {
       return peer.error();
     }
-    attempt = std::make_shared<Attempt>(
-        Attempt{std::move(*peer), context_.engine.now(), context_.engine.paused(), nullptr});
+    attempt = std::make_shared<Attempt>(Attempt{std::move(*peer), options.traffic_class,
+                                                context_.engine.now(), context_.engine.paused(), nullptr});
     drop_abandoned();
     const std::lock_guard guard(mutex_);
     number = next_attempt_;
@@ -250,7 +250,9 @@ Result<bool> Device::open_lanes(Attempt& attempt) {
   for (const comm::SendRoute& route : *routes) {
     ends.emplace_back(route.rail_number, route.remote);
   }
-  auto comm = std::make_unique<comm::SendComm>(context_, hello, peer.max_recvs, std::move(*routes));
+  comm::Context context = context_;
+  context.options.traffic_class = attempt.traffic_class;
+  auto comm = std::make_unique<comm::SendComm>(context, hello, peer.max_recvs, std::move(*routes));
   if (const auto impossible = comm->open_lanes()) {
     const auto& [number, remote] = ends[impossible->value];
     comm->fail_from_outside(

@@ -47,7 +47,7 @@ class Device final : public transport::Device {
   [[nodiscard]] const transport::DeviceProperties& properties() const override { return properties_; }
   Result<std::unique_ptr<transport::Listener>> listen(transport::HandleBytes handle,
                                                       const transport::ListenOptions& options) override;
-  // Ignores the communicator's traffic class: packets are not marked.
+  // Our own TCP and the kernel's ignore the communicator's traffic class: their packets are not marked.
   Result<std::unique_ptr<transport::SendComm>> connect(transport::HandleBytes handle,
                                                        const transport::ConnectOptions& options) override;
 
@@ -55,6 +55,7 @@ class Device final : public transport::Device {
   // A connection that is being made, kept between calls of connect().
   struct Attempt {
     session::Handle peer;
+    int traffic_class = -1;
     Instant since;
     Duration paused;                       // Engine::paused() then
     std::unique_ptr<comm::SendComm> comm;  // null until all links are up

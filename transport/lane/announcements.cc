@@ -106,6 +106,7 @@ std::optional<AnnouncedReceives::Group> AnnouncedReceives::next() {
   const std::uint32_t number = next_.load(std::memory_order_relaxed);
   const std::optional<Announcement> first = text_of(number);
   if (!first || first->index != 0 || first->count == 0 || first->count > transport::kMaxGroupedReceives) {
+    refusals_.store(refusals() + 1, std::memory_order_relaxed);  // one thread writes it
     return std::nullopt;
   }
   Group group{.group = {first->group}, .count = first->count};

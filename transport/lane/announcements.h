@@ -114,6 +114,8 @@ class AnnouncedReceives {
   // Returns the next group once all its receives are announced; each once. A group that is malformed never
   // comes.
   std::optional<Group> next();
+  // How often next() had none: the sender waits for the receiver, or for what it has written.
+  [[nodiscard]] std::uint32_t refusals() const { return refusals_.load(std::memory_order_relaxed); }
   // A record has announced a group: without the places of its receives. Fails if it is malformed, or if more
   // are announced than may be open.
   Status take(stripe::GroupId group, std::span<const std::byte> body);
@@ -142,7 +144,7 @@ class AnnouncedReceives {
 
   std::shared_ptr<AnnouncementBlock> block_ = std::make_shared<AnnouncementBlock>();
   std::array<Told, kReceives> told_;
-  std::atomic<std::uint32_t> next_{1};
+  std::atomic<std::uint32_t> next_{1}, refusals_{0};
   std::array<std::atomic<std::uint32_t>, kReceives> first_{};  // by group: the number of its first receive
   std::array<Given, kReceives> given_{};                       // by group
 };

@@ -55,8 +55,10 @@ struct FlushPlace {
 class OfferingCarrier : public engine::Carrier {
  public:
   // The sender's end of a lane to the peer's rail of that number. `announced`, of its comm, outlives the
-  // lane. Null: the carrier cannot have more lanes now.
-  virtual std::unique_ptr<OfferedLane> offer(AnnouncedReceives& announced, std::size_t theirs) TF_IN_TURN = 0;
+  // lane. `traffic_class`: the communicator's, which counts unless the configuration names one; -1: none.
+  // Null: the carrier cannot have more lanes now.
+  virtual std::unique_ptr<OfferedLane> offer(AnnouncedReceives& announced, std::size_t theirs,
+                                             int traffic_class) TF_IN_TURN = 0;
   // The receiver's end, for an offer that has come.
   virtual Result<std::unique_ptr<OfferedLane>> take_up(std::span<const std::byte> offer,
                                                        const Announcer& announcer) TF_IN_TURN = 0;

@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint8_t kGrhRequired = 1;
 
 // 0 queue pair | 4 PSN | 8 GID | 24 LID | 26 flags | 27 MTU's code | 28 memory's key | 32 memory
-// 40 announcements | 48 announcements' key | 52 zero
+// 40 announcements | 48 announcements' key | 52 traffic class | 53 service level | 54 zero
 bool lay_out(auto wire, auto& end, auto& flags, auto& mtu) {
   return wire.u32(end.queue_pair.number)
       .u32(end.queue_pair.psn)
@@ -20,7 +20,9 @@ bool lay_out(auto wire, auto& end, auto& flags, auto& mtu) {
       .u64(end.memory)
       .u64(end.announcements)
       .u32(end.announcements_key)
-      .unused(12)
+      .u8(end.traffic_class)
+      .u8(end.service_level)
+      .unused(10)
       .done();
 }
 
@@ -39,7 +41,7 @@ std::optional<PairEnd> decode_end(std::span<const std::byte> bytes) {
   std::uint8_t flags = 0, mtu = 0;
   constexpr std::uint32_t k24Bits = (1u << 24) - 1;
   if (!lay_out(WireReader(bytes), end, flags, mtu) || end.queue_pair.number > k24Bits ||
-      end.queue_pair.psn > k24Bits || mtu < IBV_MTU_256 || mtu > IBV_MTU_4096) {
+      end.queue_pair.psn > k24Bits || mtu < IBV_MTU_256 || mtu > IBV_MTU_4096 || end.service_level > 15) {
     return std::nullopt;
   }
   end.port.grh_required = (flags & kGrhRequired) != 0;

@@ -111,6 +111,8 @@ struct PairEnd {
   // The comm's AnnouncementBlock, of the sender's end: all its pairs name the same.
   std::uint64_t announcements = 0;
   std::uint32_t announcements_key = 0;
+  // Of the packets of both ends, as the sender wants them.
+  std::uint8_t traffic_class = 0, service_level = 0;
 };
 
 using PairEndBytes = std::array<std::byte, 64>;

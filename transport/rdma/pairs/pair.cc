@@ -73,7 +73,7 @@ int Pair::make_now() {
     return -1;
   }
   queue_pair_ = std::move(*queue_pair);
-  if (const int returned = to_init(rail, *queue_pair_, *options_.connection); returned != 0) {
+  if (const int returned = to_init(rail, *queue_pair_, options_.connection); returned != 0) {
     fault_ = fmt::format("{}: a queue pair cannot be initialized: {}", rail.name, verbs_fault(returned));
     return -1;
   }
@@ -92,7 +92,9 @@ void Pair::on_made() {
            .memory = reinterpret_cast<std::uint64_t>(memory_.get()),
            .key = registration_->rkey,
            .announcements = reinterpret_cast<std::uint64_t>(options_.announcements.get()),
-           .announcements_key = announcements_->rkey};
+           .announcements_key = announcements_->rkey,
+           .traffic_class = options_.connection.traffic_class,
+           .service_level = options_.connection.service_level};
   if (user_ != nullptr) {
     user_->on_made();
   }
@@ -112,10 +114,10 @@ int Pair::connect_now() {
   const std::uint32_t all = receives_of(options_.sends);
   refused_receives_ = all - post_receives(all, returned);
   returned = returned != 0 ? returned
-                           : to_ready_to_receive(rail, *queue_pair_, *options_.connection, there_.queue_pair,
+                           : to_ready_to_receive(rail, *queue_pair_, options_.connection, there_.queue_pair,
                                                  there_.port);
   returned = returned != 0 ? returned
-                           : to_ready_to_send(rail, *queue_pair_, *options_.connection, here_.queue_pair.psn);
+                           : to_ready_to_send(rail, *queue_pair_, options_.connection, here_.queue_pair.psn);
   if (returned != 0) {
     fault_ = fmt::format("{}: queue pair {:#x} cannot be connected: {}", rail.name, here_.queue_pair.number,
                          verbs_fault(returned));

@@ -47,7 +47,7 @@ class Pair {
  public:
   struct Options {
     const Rail* rail = nullptr;
-    const ConnectionOptions* connection = nullptr;
+    ConnectionOptions connection;
     Control* control = nullptr;
     ibv_cq* cq = nullptr;
     std::uint32_t id = 0;  // in each wr_id: its place at the carrier, and its generation

@@ -70,7 +70,6 @@ stripe::LaneRoom PairLane::look(const stripe::Outgoing& message) const {
   const bool known = ends_.announced != nullptr &&
                      ends_.announced->find(message.group, message.index, ends_.rail) &&
                      (message.size == 0 || carrier_->memory().key_of(message.owner));
-  refused_ = refused_ || !known;
   return {.queued = queued_, .room = has_room(kRoom) ? kMostBytes : 0, .takes = known};
 }
 
@@ -332,8 +331,10 @@ void PairLane::on_round(Instant now) {
     quiet_ = std::exchange(left_, true);
     on_news();
   }
-  if (!pair_->is_awaited() && pair_->is_ready() && now - pair_->progressed_at() >= kHeartbeat &&
-      (std::exchange(refused_, false) || (inbox_ != nullptr && inbox_->outstanding() > 0))) {
+  const std::uint32_t refusals = ends_.announced != nullptr ? ends_.announced->refusals() : 0;
+  const bool waits = inbox_ != nullptr ? inbox_->outstanding() > 0 : refusals != refusals_;
+  if (waits && !pair_->is_awaited() && pair_->is_ready() && now - pair_->progressed_at() >= kHeartbeat) {
+    refusals_ = refusals;
     pair_->probe();
     post();
   }

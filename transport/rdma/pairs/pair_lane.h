@@ -146,7 +146,7 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   bool made_ = false, answered_ = false, noted_ = false, news_ = false, failed_ = false, silent_ = false,
        watched_ = false, brought_ = false;
   bool left_ = false, quiet_ = false;  // the peer has left; and all that had come is taken
-  mutable bool refused_ = false;       // a message waits for its announcement
+  std::uint32_t refusals_ = 0;         // of the comm, when it was probed last
 };
 
 }  // namespace tfabric::rdma::pairs

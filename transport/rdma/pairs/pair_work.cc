@@ -93,7 +93,7 @@ void Pair::post() {
   // show whether the peer answers.
   const bool waited_for = !marks_.empty() && static_cast<std::int32_t>(marks_.back().work - signalled_) > 0;
   if (!send_->awaited()) {
-    progressed_at_ = std::max(progressed_at_, options_.connection->now());
+    progressed_at_ = std::max(progressed_at_, options_.connection.now());
   }
   if (waited_for || !send_->awaited()) {
     send_->signal();

@@ -46,9 +46,15 @@ std::uint32_t PortCarrier::largest_whole() const {
 
 // --- pairs
 
-std::unique_ptr<lane::OfferedLane> PortCarrier::offer(lane::AnnouncedReceives& announced,
-                                                      std::size_t theirs) {
-  return make(announced.block(), {.announced = &announced, .rail = theirs, .offer = {}});
+// NCCL's order of precedence: the configuration, the communicator, 0. A service level has 4 bits.
+std::unique_ptr<lane::OfferedLane> PortCarrier::offer(lane::AnnouncedReceives& announced, std::size_t theirs,
+                                                      int traffic_class) {
+  constexpr int kMaxTrafficClass = 255, kMaxServiceLevel = 15;
+  const int traffic = options_.traffic_class >= 0 ? options_.traffic_class : traffic_class;
+  const int level = options_.service_level >= 0 ? options_.service_level : traffic_class;
+  return make(announced.block(), {.announced = &announced, .rail = theirs, .offer = {}},
+              {.traffic_class = static_cast<std::uint8_t>(std::clamp(traffic, 0, kMaxTrafficClass)),
+               .service_level = static_cast<std::uint8_t>(std::clamp(level, 0, kMaxServiceLevel))});
 }
 
 Result<std::unique_ptr<lane::OfferedLane>> PortCarrier::take_up(std::span<const std::byte> offer,
@@ -57,7 +63,9 @@ Result<std::unique_ptr<lane::OfferedLane>> PortCarrier::take_up(std::span<const 
   if (!there) {
     return Error{Errc::internal, "the peer's offer of a queue pair is malformed"};
   }
-  std::unique_ptr<lane::OfferedLane> lane = make(announcer.block(), {.offer = there});
+  std::unique_ptr<lane::OfferedLane> lane =
+      make(announcer.block(), {.offer = there},
+           {.traffic_class = there->traffic_class, .service_level = there->service_level});
   if (lane == nullptr) {
     return Error{Errc::unusable, fmt::format("rail {} cannot have more queue pairs", name())};
   }
@@ -83,7 +91,10 @@ std::optional<std::size_t> PortCarrier::queue_for(std::uint32_t completions) {
 }
 
 std::unique_ptr<PairLane> PortCarrier::make(const std::shared_ptr<lane::AnnouncementBlock>& block,
-                                            const PairLane::Ends& ends) {
+                                            const PairLane::Ends& ends, const Service& service) {
+  ConnectionOptions connection = options_.connection;
+  connection.traffic_class = service.traffic_class;
+  connection.service_level = service.service_level;
   const bool sends = ends.announced != nullptr;
   const std::uint32_t completions = Pair::completions_of(sends);
   const std::optional<std::size_t> queue = lost_ ? std::nullopt : queue_for(completions);
@@ -96,7 +107,7 @@ std::unique_ptr<PairLane> PortCarrier::make(const std::shared_ptr<lane::Announce
   place->queue = *queue;
   const auto number = static_cast<std::size_t>(place - places_.begin());
   place->pair = std::make_shared<Pair>(Pair::Options{.rail = &options_.rail,
-                                                     .connection = &options_.connection,
+                                                     .connection = connection,
                                                      .control = options_.control.get(),
                                                      .cq = queues_[*queue].queue.get(),
                                                      .id = id_of(number, ++place->generation),

@@ -21,7 +21,8 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
 
   struct Options {
     Rail rail;
-    ConnectionOptions connection;
+    ConnectionOptions connection;                // its traffic class and service level count for nothing
+    int traffic_class = -1, service_level = -1;  // as configured; -1: the communicator's
     std::unique_ptr<Control> control;
     const LocalMemory* memory = nullptr;  // outlives the carrier
     int completions = 16384;              // entries of a completion queue; more of them are made as needed
@@ -43,8 +44,8 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   [[nodiscard]] std::size_t pairs() const;
 
   // --- lane::OfferingCarrier
-  std::unique_ptr<lane::OfferedLane> offer(lane::AnnouncedReceives& announced,
-                                           std::size_t theirs) override TF_IN_TURN;
+  std::unique_ptr<lane::OfferedLane> offer(lane::AnnouncedReceives& announced, std::size_t theirs,
+                                           int traffic_class) override TF_IN_TURN;
   Result<std::unique_ptr<lane::OfferedLane>> take_up(std::span<const std::byte> offer,
                                                      const lane::Announcer& announcer) override TF_IN_TURN;
 
@@ -83,6 +84,9 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   void forget(PairLane& lane);
 
  private:
+  struct Service {
+    std::uint8_t traffic_class = 0, service_level = 0;
+  };
   // A place of pairs, one after the other. Completions name the generation, too.
   struct Place {
     std::shared_ptr<Pair> pair;  // null: free
@@ -101,7 +105,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   [[nodiscard]] PairLane* noted_now(std::size_t number) const { return noted_now_[number]; }
 
   std::unique_ptr<PairLane> make(const std::shared_ptr<lane::AnnouncementBlock>& block,
-                                 const PairLane::Ends& ends) TF_IN_TURN;
+                                 const PairLane::Ends& ends, const Service& service) TF_IN_TURN;
   std::optional<std::size_t> queue_for(std::uint32_t completions);
   bool poll() TF_IN_TURN;
   void pass_news() TF_IN_TURN;

@@ -203,6 +203,21 @@ TEST_CASE("memory of the host needs no flush") {
   CHECK_FALSE(comms.flush());
 }
 
+TEST_CASE("a sender that waits for a receive learns that its peer's ports are silent") {
+  OfferedComms comms({.ports = {1, 1}});
+  REQUIRE(comms.open());
+  comms.fabric.run_for(10ms);
+  REQUIRE(comms.pairs() == 1);
+  comms.silence(1, 0, 1h);
+  comms.fabric.run_for(3s);
+  CHECK(comms.pairs() == 1);  // nobody has asked for anything
+  for (int i = 0; i < 100 && comms.pairs() == 1; ++i) {
+    REQUIRE(*comms.sender->isend(nullptr, 0, 0, nullptr) == nullptr);
+    comms.fabric.run_for(50ms);
+  }
+  CHECK(comms.pairs() == 0);
+}
+
 TEST_CASE("memory that is not registered is refused") {
   OfferedComms comms({});
   REQUIRE(comms.open());

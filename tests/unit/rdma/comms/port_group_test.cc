@@ -87,18 +87,23 @@ TEST_CASE("an end of a pair travels whole, and is checked") {
                     .memory = 0x123456789abcdef0,
                     .key = 11,
                     .announcements = 0x1000,
-                    .announcements_key = 12};
+                    .announcements_key = 12,
+                    .traffic_class = 96,
+                    .service_level = 3};
   PairEndBytes bytes = encode(end);
   const auto read = decode_end(bytes);
   REQUIRE(read);
   CHECK((read->queue_pair.number == 0xabcdef && read->queue_pair.psn == 5 && read->port.gid == end.port.gid));
   CHECK((read->port.lid == 7 && read->port.grh_required && read->port.mtu == IBV_MTU_2048));
   CHECK((read->memory == end.memory && read->key == 11 && read->announcements == 0x1000));
-  CHECK(read->announcements_key == 12);
+  CHECK((read->announcements_key == 12 && read->traffic_class == 96 && read->service_level == 3));
   CHECK_FALSE(decode_end(std::span(bytes).first(63)));
   bytes[3] = std::byte{1};  // of 24 bits
   CHECK_FALSE(decode_end(bytes));
   bytes = encode(end);
   bytes[27] = std::byte{9};  // no MTU
+  CHECK_FALSE(decode_end(bytes));
+  bytes = encode(end);
+  bytes[53] = std::byte{16};  // of 4 bits
   CHECK_FALSE(decode_end(bytes));
 }
