@@ -159,7 +159,8 @@ Status RecvComm::post(Request& request) {
                 .tag = static_cast<std::uint32_t>(buffers[i].tag),
                 .keys = region != nullptr && region->offered != nullptr
                             ? region->offered->keys()
-                            : std::array<std::uint32_t, lane::kMaxKeys>{}};
+                            : std::array<std::uint32_t, lane::kMaxKeys>{},
+                .on_host = region == nullptr || region->kind == transport::MemoryKind::host};
   }
   tag_ = buffers[0].tag;
   if (const Result<bool> posted = inbox_.post(buffers, &request.completion); !posted) {

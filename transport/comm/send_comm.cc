@@ -164,7 +164,9 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
                    .tag = static_cast<std::uint32_t>(tag),
                    .group = target->group,
                    .index = target->index,
-                   .owner = covered ? registered->owner() : nullptr};
+                   .owner = covered ? registered->owner() : nullptr,
+                   .on_host = target->on_host &&
+                              (registered == nullptr || registered->kind == transport::MemoryKind::host)};
   enqueue(*request);
   poke();
   return static_cast<transport::Request*>(request);
@@ -184,7 +186,7 @@ std::optional<SendComm::Target> SendComm::next_target(int tag) {
     if ((used_ >> i & 1u) != 0 || current_->tags[i] != static_cast<std::uint32_t>(tag)) {
       continue;
     }
-    const Target target{current_->group, {i}};
+    const Target target{current_->group, {i}, (current_->on_host >> i & 1) != 0};
     used_ = static_cast<std::uint8_t>(used_ | 1u << i);
     if (std::popcount(used_) == current_->count) {
       current_.reset();

@@ -123,6 +123,7 @@ class SendComm final : public transport::SendComm,
   struct Target {
     stripe::GroupId group;
     stripe::ReceiveIndex index;
+    bool on_host = true;
   };
 
   void await_confirmations();
@@ -198,7 +199,7 @@ class SendComm final : public transport::SendComm,
   struct Offering {
     lane::OfferedLane* lane = nullptr;
     Instant since;
-    bool offered = false;
+    bool offered = false, said_ready = false;
   };
   bool open_offered_lane(stripe::RouteId route) TF_IN_TURN;
   Status on_rail(std::span<const std::byte> body) TF_IN_TURN;
@@ -210,6 +211,9 @@ class SendComm final : public transport::SendComm,
   [[nodiscard]] bool offers() const { return context_.offered != nullptr; }
   void begin_without_offers(const Error& why) TF_IN_TURN;
   void note_ready(Instant now) TF_IN_TURN;
+  [[nodiscard]] bool has_no_taker() const TF_IN_TURN;
+  [[nodiscard]] static Error no_taker();
+  bool note_no_taker(Instant now) TF_IN_TURN;
 
   // --- which routes carry (send_routes.cc)
   [[nodiscard]] engine::Carrier* usable_carrier(const SendRoute& route) const TF_IN_TURN;

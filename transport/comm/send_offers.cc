@@ -85,7 +85,8 @@ std::vector<SendComm::Offering>::iterator SendComm::find_offering(const Lane& la
                       [&](const Offering& each) { return each.lane == &lane; });
 }
 
-// Offers the lane once it is made, and joins it once the peer's end takes what comes.
+// Offers the lane once it is made. It joins when something has arrived on it: what both ends have agreed on
+// went another way, and says nothing about this one.
 void SendComm::go_on_offering(const Lane& lane) {
   const auto offering = find_offering(lane);
   if (offering == offerings_.end()) {
@@ -101,9 +102,11 @@ void SendComm::go_on_offering(const Lane& lane) {
                                                .rail = static_cast<std::uint8_t>(*route_of(lane).theirs),
                                                .text = text}));
   }
-  if (offered.is_ready()) {
+  if (offered.is_ready() && !offering->said_ready) {
+    offering->said_ready = offered.say(lane::encode_serial(lane::RecordType::ready, offered.serial()));
+  }
+  if (offering->said_ready && !offered.awaits_peer()) {
     offerings_.erase(offering);
-    offered.tell(lane::encode_serial(lane::RecordType::ready, offered.serial()));
     on_joined(offered);
   }
 }
@@ -127,6 +130,31 @@ Status SendComm::on_accept(std::span<const std::byte> body) {
     return each.lane->serial() == answer->serial;
   });
   return offering == offerings_.end() ? Status() : offering->lane->on_answer(answer->text);
+}
+
+// Returns true if the next message is in memory of a GPU, and no lane works that can carry it.
+bool SendComm::has_no_taker() const {
+  const stripe::Outgoing* next = ready() && offers() ? outbox_.next_to_deal() : nullptr;
+  return next != nullptr && !next->on_host &&
+         std::none_of(lanes_.begin(), lanes_.end(), [](const auto& lane) TF_IN_TURN {
+           return lane->carries() && lane->traits().places_remotely;
+         });
+}
+
+Error SendComm::no_taker() {
+  return {Errc::remote,
+          "no lane works that can carry memory of a GPU, and none has come back (tcp.user_timeout_ms)"};
+}
+
+// It waits as long as it would for any lane. Returns true while it does.
+bool SendComm::note_no_taker(Instant now) {
+  if (!has_no_taker()) {
+    return false;
+  }
+  if (!in_outage() && !peer_over_) {
+    begin_outage(no_taker(), now);
+  }
+  return true;
 }
 
 // NCCL can have the comm once a lane of the class that is to carry does, or, for host memory, once others

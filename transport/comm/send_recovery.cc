@@ -171,7 +171,7 @@ void SendComm::on_time(Instant now) {
     return;
   }
   judge_suspects(now);
-  const bool cut_off = note_silence(now) || !lanes_.any_carries();
+  const bool cut_off = note_silence(now) || !lanes_.any_carries() || note_no_taker(now);
   go_on_offering();
   const bool joining = drop_late_joiners(now, cut_off);
   if (failed()) {
@@ -189,7 +189,7 @@ void SendComm::on_time(Instant now) {
   }
   deal();
   if (const std::optional<Error> over = outage_over(now)) {
-    fail(*over);
+    fail(has_no_taker() ? no_taker() : *over);
   } else if (first_loss_ && !has_way_left()) {
     fail(*first_loss_);
   } else if (whole && ready() && !cut_off && !in_outage() && !joining && !standing_in && !suspicion_.any() &&

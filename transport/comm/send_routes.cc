@@ -302,7 +302,7 @@ void SendComm::note_return(SendRoute& route) {
   route.joined = now;
   route.met = true;
   first_loss_.reset();
-  if (!outbox_.awaits_confirmation()) {
+  if (!outbox_.awaits_confirmation() && !has_no_taker()) {
     end_outage();
   }
   const auto absence = route.path->on_return(route.port, now);

@@ -20,7 +20,7 @@ void SendComm::note_confirmations() {
   confirmed_at_ = context_.engine.last_turn();
   paused_until_ = context_.engine.paused();
   silent_ = false;
-  if (in_outage() && lanes_.any_carries()) {
+  if (in_outage() && lanes_.any_carries() && !has_no_taker()) {
     end_outage();
   }
 }

@@ -9,8 +9,8 @@
 namespace tfabric::lane {
 namespace {
 
-// The number of the first receive, and each one's tag.
-constexpr std::size_t kNumberBytes = 4, kTagBytes = 4;
+// The number of the first receive, which are in the host's memory (a bit each), three zeros; each one's tag.
+constexpr std::size_t kHeadBytes = 8, kTagBytes = 4;
 
 std::atomic_ref<std::uint32_t> number_in(Announcement& slot) { return std::atomic_ref(slot.number); }
 
@@ -18,9 +18,13 @@ std::atomic_ref<std::uint32_t> number_in(Announcement& slot) { return std::atomi
 
 std::vector<std::byte> encode_announcement(const AnnouncementBlock& block, std::uint32_t number) {
   const Announcement& first = block.slots[slot_of(number)];
-  std::array<std::byte, kNumberBytes + kTagBytes * transport::kMaxGroupedReceives> body;
+  std::array<std::byte, kHeadBytes + kTagBytes * transport::kMaxGroupedReceives> body;
   WireWriter wire(body);
-  wire.u32(number);
+  std::uint8_t on_host = 0;
+  for (std::uint32_t i = 0; i < first.count; ++i) {
+    on_host = static_cast<std::uint8_t>(on_host | block.slots[slot_of(number + i)].on_host << i);
+  }
+  wire.u32(number).u8(on_host).unused(3);
   for (std::uint32_t i = 0; i < first.count; ++i) {
     wire.u32(block.slots[slot_of(number + i)].tag);
   }
@@ -38,6 +42,7 @@ void Announcer::post(stripe::GroupId group, std::span<const Buffer> buffers) {
                                      .group = group.value,
                                      .index = static_cast<std::uint8_t>(i),
                                      .count = static_cast<std::uint8_t>(buffers.size()),
+                                     .on_host = static_cast<std::uint8_t>(buffers[i].on_host ? 1 : 0),
                                      .reserved = {},
                                      .number = next_};
     ++next_;
@@ -96,8 +101,12 @@ std::optional<Announcement> AnnouncedReceives::read(Announcement& slot, std::uin
 std::optional<Announcement> AnnouncedReceives::text_of(std::uint32_t number) const {
   const Told& told = told_[slot_of(number)];
   if (told.number.load(std::memory_order_acquire) == number) {
-    return Announcement{
-        .tag = told.tag, .group = told.group, .index = told.index, .count = told.count, .reserved = {}};
+    return Announcement{.tag = told.tag,
+                        .group = told.group,
+                        .index = told.index,
+                        .count = told.count,
+                        .on_host = told.on_host,
+                        .reserved = {}};
   }
   return read(block_->slots[slot_of(number)], number);
 }
@@ -111,12 +120,14 @@ std::optional<AnnouncedReceives::Group> AnnouncedReceives::next() {
   }
   Group group{.group = {first->group}, .count = first->count};
   group.tags[0] = first->tag;
+  group.on_host = first->on_host & 1;
   for (std::uint32_t i = 1; i < first->count; ++i) {
     const std::optional<Announcement> other = text_of(number + i);
     if (!other || other->group != first->group || other->index != i || other->count != first->count) {
       return std::nullopt;
     }
     group.tags[i] = other->tag;
+    group.on_host = static_cast<std::uint8_t>(group.on_host | (other->on_host & 1) << i);
   }
   first_[first->group % kReceives].store(number, std::memory_order_relaxed);
   next_.store(number + first->count, std::memory_order_relaxed);
@@ -124,13 +135,14 @@ std::optional<AnnouncedReceives::Group> AnnouncedReceives::next() {
 }
 
 Status AnnouncedReceives::take(stripe::GroupId group, std::span<const std::byte> body) {
-  const std::size_t count = body.size() < kNumberBytes ? 0 : (body.size() - kNumberBytes) / kTagBytes;
-  if (count == 0 || count > transport::kMaxGroupedReceives || (body.size() - kNumberBytes) % kTagBytes != 0) {
+  const std::size_t count = body.size() < kHeadBytes ? 0 : (body.size() - kHeadBytes) / kTagBytes;
+  if (count == 0 || count > transport::kMaxGroupedReceives || (body.size() - kHeadBytes) % kTagBytes != 0) {
     return Error{Errc::internal, "the receiver announced a malformed group of receives"};
   }
   WireReader wire(body);
   std::uint32_t number = 0;
-  wire.u32(number);
+  std::uint8_t on_host = 0;
+  wire.u32(number).u8(on_host).unused(3);
   const std::uint32_t ahead = number - next_.load(std::memory_order_relaxed);
   if (static_cast<std::int32_t>(ahead) < 0) {
     return {};  // it came by another lane
@@ -147,6 +159,7 @@ Status AnnouncedReceives::take(stripe::GroupId group, std::span<const std::byte>
       told.group = group.value;
       told.index = static_cast<std::uint8_t>(i);
       told.count = static_cast<std::uint8_t>(count);
+      told.on_host = on_host >> i & 1;
       told.number.store(number, std::memory_order_release);
     }
   }

@@ -39,7 +39,8 @@ struct alignas(64) Announcement {
   std::array<std::uint32_t, kMaxKeys> keys{};  // by the receiver's rail
   std::uint32_t group = 0;
   std::uint8_t index = 0, count = 0;  // its place in its group, and how many that has
-  std::array<std::uint8_t, 22> reserved{};
+  std::uint8_t on_host = 1;           // 0: in memory that the CPU cannot write to
+  std::array<std::uint8_t, 21> reserved{};
   std::uint32_t number = 0;
 };
 static_assert(sizeof(Announcement) == 64 && std::is_trivially_copyable_v<Announcement>);
@@ -59,6 +60,7 @@ class Announcer {
     std::uint64_t address = 0;
     std::uint32_t size = 0, tag = 0;
     std::array<std::uint32_t, kMaxKeys> keys{};
+    bool on_host = true;
   };
   // What is announced, for lanes that write it: they keep it for as long as they may.
   [[nodiscard]] const std::shared_ptr<AnnouncementBlock>& block() const { return block_; }
@@ -97,6 +99,7 @@ class AnnouncedReceives {
   struct Group {
     stripe::GroupId group;
     std::uint8_t count = 0;
+    std::uint8_t on_host = 0;  // bit i: receive i is in memory that the CPU can write to
     std::array<std::uint32_t, transport::kMaxGroupedReceives> tags{};
   };
   struct Place {
@@ -136,7 +139,7 @@ class AnnouncedReceives {
   struct Told {
     std::atomic<std::uint32_t> number{0};  // comes last
     std::uint32_t tag = 0, group = 0;
-    std::uint8_t index = 0, count = 0;
+    std::uint8_t index = 0, count = 0, on_host = 0;
   };
 
   [[nodiscard]] static std::optional<Announcement> read(Announcement& slot, std::uint32_t number);

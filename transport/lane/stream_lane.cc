@@ -29,8 +29,10 @@ std::string StreamLane::label() const { return "connection " + flow_->describe()
 
 // --- what is sent
 
-stripe::LaneRoom StreamLane::look(const stripe::Outgoing& /*message*/) const {
-  return room_for_pieces(*stream_);
+stripe::LaneRoom StreamLane::look(const stripe::Outgoing& message) const {
+  stripe::LaneRoom room = room_for_pieces(*stream_);
+  room.takes = message.on_host;
+  return room;
 }
 
 std::optional<stripe::Span> StreamLane::give(const stripe::Piece& piece) {

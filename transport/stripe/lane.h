@@ -22,6 +22,7 @@ struct Outgoing {
   GroupId group;
   ReceiveIndex index;
   void* owner = nullptr;  // of the memory, for lanes that send by reference; null: not registered
+  bool on_host = true;    // the CPU may read it, and write to its receive
 };
 
 // A part of a message, or all of it, which travels on one lane. `offset` is a multiple of kLineBytes; the

@@ -50,6 +50,11 @@ class Outbox {
   // Hands as much as fits to the lanes. `outlets[i]` is lane i of the comm; one that gets a piece is to be
   // probed no more. Returns true if anything was handed over.
   bool pump(std::span<Outlet> outlets) { return (cut_ != next_ || !gaps_.empty()) && pump_some(outlets); }
+  // Returns the message of which the next piece is; null: all are dealt.
+  [[nodiscard]] const Outgoing* next_to_deal() const {
+    const std::uint32_t number = gaps_.empty() ? cut_ : gaps_.back().message;
+    return gaps_.empty() && cut_ == next_ ? nullptr : &messages_[number % kMaxMessages].what;
+  }
   // Returns true if the next message waits for the peer to say that its receive is posted.
   [[nodiscard]] bool waits_for_receive() const {
     return cut_ != next_ && gaps_.empty() && !may_deal(messages_[cut_ % kMaxMessages]);

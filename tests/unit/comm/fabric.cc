@@ -47,7 +47,7 @@ stripe::LaneRoom WireLane::look(const stripe::Outgoing& message) const {
       other != nullptr && other->inbox_ != nullptr && message.group.precedes(other->inbox_->next_group());
   return {.queued = queued_,
           .room = on_the_way_ < kMostOnTheWay ? 1u << 20 : 0,
-          .takes = !kind.places || is_posted};
+          .takes = kind.places ? is_posted : message.on_host};
 }
 
 std::optional<stripe::Span> WireLane::give(const stripe::Piece& piece) {

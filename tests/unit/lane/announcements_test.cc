@@ -201,7 +201,7 @@ TEST_CASE("announcements by records are known once, in any order, and lead to no
     REQUIRE((header && header->type == RecordType::announce && header->length <= kMaxControlBytes));
     return announced.take(header->group, std::span(record).subspan(kRecordHeaderBytes));
   };
-  const std::vector<Announcer::Buffer> three{{.tag = 5}, {.tag = 6}, {.tag = 7}},
+  const std::vector<Announcer::Buffer> three{{.tag = 5}, {.tag = 6, .on_host = false}, {.tag = 7}},
       one{{.address = 9, .tag = 8}};
   announcer.post({0}, three);
   announcer.post({1}, one);
@@ -210,7 +210,7 @@ TEST_CASE("announcements by records are known once, in any order, and lead to no
   REQUIRE(tell(1).ok());
   const auto first = announced.next();
   REQUIRE(first);
-  CHECK((first->group.value == 0 && first->count == 3 && first->tags[2] == 7));
+  CHECK((first->group.value == 0 && first->count == 3 && first->tags[2] == 7 && first->on_host == 0b101));
   const auto second = announced.next();
   REQUIRE(second);
   CHECK((second->group.value == 1 && second->count == 1 && second->tags[0] == 8));
@@ -229,19 +229,19 @@ TEST_CASE("announcements that cannot be are refused") {
   AnnouncedReceives announced;
   const auto take = [&](std::uint32_t number, std::size_t bytes) {
     std::array<std::byte, 64> body{};
-    WireWriter(body).u32(number);
+    WireWriter(body).u32(number).u8(std::uint8_t{1}).unused(3);
     return announced.take({0}, std::span(body).first(bytes)).ok();
   };
   CHECK_FALSE(take(1, 0));
-  CHECK_FALSE(take(1, 4));
-  CHECK_FALSE(take(1, 10));
-  CHECK_FALSE(take(1, 4 + 4 * 9));
-  CHECK_FALSE(take(2 + static_cast<std::uint32_t>(kReceives), 8));
-  CHECK_FALSE(take(static_cast<std::uint32_t>(kReceives), 4 + 4 * 8));
-  CHECK(take(0, 8));
+  CHECK_FALSE(take(1, 8));
+  CHECK_FALSE(take(1, 14));
+  CHECK_FALSE(take(1, 8 + 4 * 9));
+  CHECK_FALSE(take(2 + static_cast<std::uint32_t>(kReceives), 12));
+  CHECK_FALSE(take(static_cast<std::uint32_t>(kReceives), 8 + 4 * 8));
+  CHECK(take(0, 12));
   CHECK_FALSE(announced.next());
-  CHECK(take(static_cast<std::uint32_t>(kReceives), 8));
-  CHECK(take(1, 4 + 4 * 8));
+  CHECK(take(static_cast<std::uint32_t>(kReceives), 12));
+  CHECK(take(1, 8 + 4 * 8));
   CHECK(announced.next()->count == 8);
 }
 

@@ -195,6 +195,27 @@ TEST_CASE("memory of a GPU is flushed by each device that has brought bytes, and
   CHECK_THROWS_WITH(comms.flush(), Contains("not known whether GPUs see it"));
 }
 
+TEST_CASE(
+    "memory of a GPU waits for a pair, whatever the other lane could carry, and fails when none comes") {
+  const bool comes_back = GENERATE(false, true);
+  OfferedComms comms({.takes_gpu_memory = true});
+  REQUIRE(comms.open());
+  comms.fabric.run_for(10ms);
+  const std::uint64_t before = comms.fabric.given_at(0);
+  for (std::size_t port = 0; port < 2; ++port) {
+    comms.silence(0, port, comes_back ? Duration(3s) : Duration(1h));
+  }
+  comms.post({300'000});
+  comms.send(0);
+  if (comes_back) {
+    REQUIRE(comms.finish(10s));
+  } else {
+    REQUIRE(comms.fabric.run_until([&] { return comms.sender->failed(); }, 60s));
+    CHECK_THAT(comms.sender->error().message, Contains("can carry memory of a GPU"));
+  }
+  CHECK(comms.fabric.given_at(0) - before < 100'000);  // offers and burials alone
+}
+
 TEST_CASE("memory of the host needs no flush") {
   OfferedComms comms({});
   REQUIRE(comms.open());
