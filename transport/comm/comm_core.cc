@@ -358,9 +358,10 @@ bool CommCore::await_rest() {
   const Instant begin = monotonic_now();
   for (;; sched_yield()) {
     const engine::Guard guard(context_.engine.lock());
-    const bool moves = std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) TF_IN_TURN {
-      return !lane->is_open() && lane->moves_memory();
-    });
+    const bool moves =
+        moves_memory() || std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) TF_IN_TURN {
+          return !lane->is_open() && lane->moves_memory();
+        });
     if (!moves || context_.progress.mode() == engine::ProgressMode::by_owner) {
       return true;
     }

@@ -112,6 +112,8 @@ class CommCore : public lane::LaneEvents,
   [[nodiscard]] bool tended() const { return tended_; }
   void leave() TF_IN_TURN;
 
+  // Returns true while others than lanes move the memory of messages.
+  [[nodiscard]] virtual bool moves_memory() const TF_IN_TURN { return false; }
   // For the ends of comms and of registrations, without the engine held: waits until no lane that has ended
   // moves memory any more. Returns false if that has taken too long.
   bool await_rest();

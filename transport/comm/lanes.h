@@ -47,6 +47,8 @@ class Lanes {
   void tell_all(const std::vector<std::byte>& record) const TF_IN_TURN;
   // Keeps the last packets of all (engine::FlowAccount).
   void keep(std::string_view why) const TF_IN_TURN;
+  // All have ended, and their comm is going.
+  void clear() TF_IN_TURN { all_.clear(); }
   // Closes all in order; resets all.
   void close() const TF_IN_TURN;
   void abort(std::string_view reason = {}) const TF_IN_TURN;

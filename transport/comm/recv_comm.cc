@@ -25,10 +25,13 @@ RecvComm::~RecvComm() {
       context_.peers.comms.remove(*key_, context_.engine.last_turn());
     }
     detach(inbox_.outstanding() > 0 || requests_.posted() != nullptr);
-    end_flushes();
+    fail_flushes();
   }
   poke();  // the process may end at any time, and the peer should be told of the end before
   await_rest();
+  const engine::Guard guard(context_.engine.lock());
+  forget_flushes();
+  lanes_.clear();  // before what they write to
 }
 
 Status RecvComm::take_lane(std::unique_ptr<Lane>& lane, const session::Hello& hello) {
@@ -167,7 +170,7 @@ Status RecvComm::post(Request& request) {
     return posted.error();
   }
   if (announcer_ != nullptr) {
-    announcer_->post(group, std::span(texts).first(request.completion.count));
+    announcer_->post(group, std::span(texts).first(buffers.size()));
   } else {
     large_ = large_ || large;
   }
@@ -314,7 +317,7 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
     }
     case lane::RecordType::goodbye:
       on_peer_closed();
-      end(Error{Errc::remote, lane::why_over(lane::text_of(body))});
+      on_goodbye({Errc::remote, lane::why_over(lane::text_of(body))});
       return {};
     case lane::RecordType::read:
       return on_read(body);
@@ -344,7 +347,7 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
 }
 
 void RecvComm::fail_requests() {
-  end_flushes();
+  fail_flushes();
   inbox_.fail();
   on_submitted();
 }

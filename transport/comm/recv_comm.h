@@ -81,19 +81,27 @@ class RecvComm final : public transport::RecvComm,
   Status on_offer(std::span<const std::byte> body) TF_IN_TURN;
   Status on_ready(std::span<const std::byte> body) TF_IN_TURN;
   void answer_offers() TF_IN_TURN;
+  void answer_again(lane::Lane& lane) TF_IN_TURN;
   void refuse(stripe::LaneSerial serial) TF_IN_TURN;
   [[nodiscard]] lane::Lane* announcing_lane() const TF_IN_TURN;
+  void on_goodbye(Error why) TF_IN_TURN;
 
   // --- flushes (recv_flush.cc)
   // One that carriers are doing, so many of them still.
   struct Flush {
-    Request* request = nullptr;
-    std::uint32_t parts = 0;
+    Request* request = nullptr;  // null: it has failed
+    std::uint32_t rails = 0;     // bit i: rail i is to read
+    std::uint32_t parts = 0;     // of these, those that have not
   };
   void note_brought(lane::Lane& lane) TF_IN_TURN;
   void start_flush(Request& request) TF_IN_TURN;
   void on_flushed(std::uint64_t number, bool done) override TF_IN_TURN;
-  void end_flushes() TF_IN_TURN;
+  void flush_over(std::size_t rail, lane::OfferingCarrier& carrier, const Request& request,
+                  std::uint64_t number) TF_IN_TURN;
+  void fail_unflushed() TF_IN_TURN;
+  void fail_flushes() TF_IN_TURN;
+  void forget_flushes() TF_IN_TURN;
+  [[nodiscard]] bool moves_memory() const override TF_IN_TURN { return !flushes_.empty(); }
   [[nodiscard]] bool flushes_in(const void* data, std::size_t size) const;
 
   // --- lanes that die (recv_recovery.cc)
@@ -115,7 +123,9 @@ class RecvComm final : public transport::RecvComm,
   std::optional<stripe::GroupId> wanted_;  // the receive that it has asked about, and does not know of
   std::map<std::uint64_t, Flush> flushes_;
   std::uint64_t next_flush_ = 0;
-  std::uint32_t unflushed_ = 0;                 // bit i: rail i has brought bytes since the last flush
+  std::uint32_t unflushed_ = 0;   // bit i: rail i has brought bytes since the last flush
+  std::optional<Error> goodbye_;  // of the peer, which is not acted on yet
+  Instant goodbye_at_{};
   std::optional<Error> ended_;                  // nothing more arrives, and this is why
   std::optional<session::CommTable::Key> key_;  // in the table of comms that lanes may join
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "transport/comm/recv_comm.h"
 
@@ -57,28 +58,52 @@ void RecvComm::start_flush(Request& request) {
   for (const auto& lane : lanes_) {
     note_brought(*lane);
   }
-  const std::uint32_t rails = std::exchange(unflushed_, 0);
+  // What another flush has not done yet, this one waits for, too.
+  std::uint32_t rails = std::exchange(unflushed_, 0);
+  for (const auto& [number, flush] : flushes_) {
+    rails |= flush.rails;
+  }
   if (rails == 0) {
     request.completion.finish(State::done);
     return;
   }
   const std::uint64_t number = next_flush_++;
-  flushes_[number] = {.request = &request, .parts = static_cast<std::uint32_t>(std::popcount(rails))};
+  Flush& flush = flushes_[number];
+  flush = {.request = &request, .rails = rails};
   for (std::size_t rail = 0; rail < context_.offered->count(); ++rail) {
     if ((rails >> rail & 1u) == 0) {
       continue;
     }
-    std::array<lane::FlushPlace, transport::kMaxGroupedReceives> places;
-    std::size_t count = 0;
-    for (const transport::ReceiveBuffer& buffer :
-         std::span(request.buffers).first(request.completion.count)) {
-      if (const auto* region = static_cast<const Region*>(buffer.region);
-          buffer.size > 0 && region != nullptr) {
-        places[count++] = {reinterpret_cast<std::uint64_t>(buffer.data), region->offered->keys()[rail]};
-      }
+    lane::OfferingCarrier* carrier = context_.offered->at(rail);
+    if (carrier == nullptr) {
+      fail_unflushed();
+      break;
     }
-    context_.offered->at(rail)->flush(std::span(places).first(count), *this, number);
+    ++flush.parts;
+    flush_over(rail, *carrier, request, number);
   }
+  if (flush.parts == 0) {
+    flushes_.erase(number);
+  }
+}
+
+void RecvComm::flush_over(std::size_t rail, lane::OfferingCarrier& carrier, const Request& request,
+                          std::uint64_t number) {
+  std::array<lane::FlushPlace, transport::kMaxGroupedReceives> places;
+  std::size_t count = 0;
+  for (const transport::ReceiveBuffer& buffer : std::span(request.buffers).first(request.completion.count)) {
+    if (const auto* region = static_cast<const Region*>(buffer.region);
+        buffer.size > 0 && region != nullptr) {
+      places[count++] = {reinterpret_cast<std::uint64_t>(buffer.data), region->offered->keys()[rail]};
+    }
+  }
+  carrier.flush(std::span(places).first(count), *this, number);
+}
+
+void RecvComm::fail_unflushed() {
+  fail(Error{Errc::system,
+             "iflush: an adapter that has brought data cannot read any more, so that it is not known whether "
+             "GPUs see it"});
 }
 
 void RecvComm::on_flushed(std::uint64_t number, bool done) {
@@ -87,31 +112,40 @@ void RecvComm::on_flushed(std::uint64_t number, bool done) {
     return;
   }
   if (!done) {
-    fail(Error{
-        Errc::system,
-        "iflush: an adapter that has brought data cannot read any more, so that it is not known whether "
-        "GPUs see it"});
+    fail_unflushed();  // ends all requests, this one as well
+  }
+  if (--flush->second.parts > 0) {
     return;
   }
-  if (--flush->second.parts == 0) {
-    flush->second.request->completion.finish(State::done);
-    flushes_.erase(flush);
+  if (Request* const request = flush->second.request; request != nullptr) {
+    request->completion.finish(State::done);
+  }
+  flushes_.erase(flush);
+}
+
+// Adapters may still read for them, which moves_memory() waits for.
+void RecvComm::fail_flushes() {
+  for (auto& [number, flush] : flushes_) {
+    if (Request* const request = std::exchange(flush.request, nullptr); request != nullptr) {
+      request->completion.finish(State::failed);
+    }
   }
 }
 
-void RecvComm::end_flushes() {
-  for (const auto& [number, flush] : flushes_) {
-    flush.request->completion.finish(State::failed);
-  }
-  flushes_.clear();
+void RecvComm::forget_flushes() {
   for (std::size_t rail = 0; context_.offered != nullptr && rail < context_.offered->count(); ++rail) {
-    context_.offered->at(rail)->forget(*this);
+    if (lane::OfferingCarrier* carrier = context_.offered->at(rail); carrier != nullptr) {
+      carrier->forget(*this);
+    }
   }
 }
 
 bool RecvComm::flushes_in(const void* data, std::size_t size) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   return std::any_of(flushes_.begin(), flushes_.end(), [&](const auto& each) {
+    if (each.second.request == nullptr) {
+      return false;
+    }
     const Request& request = *each.second.request;
     return std::any_of(request.buffers.begin(), request.buffers.begin() + request.completion.count,
                        [&](const transport::ReceiveBuffer& buffer) {

@@ -30,8 +30,11 @@ Status RecvComm::on_offer(std::span<const std::byte> body) {
   if (!offer || !takes_offers_ || context_.offered == nullptr || offer->rail >= context_.offered->count()) {
     return Error{Errc::internal, "the sender sent a malformed offer of a lane"};
   }
-  if (graves_.forbids(offer->serial) || lanes_.find(offer->serial) != nullptr ||
-      lanes_.open() >= session::kMaxLanes) {
+  if (Lane* known = lanes_.find(offer->serial); known != nullptr) {
+    answer_again(*known);
+    return {};
+  }
+  if (graves_.forbids(offer->serial) || lanes_.open() >= session::kMaxLanes) {
     return {};  // it has been given up meanwhile, or will be
   }
   lane::OfferingCarrier* carrier = context_.offered->at(offer->rail);
@@ -53,6 +56,18 @@ Status RecvComm::on_offer(std::span<const std::byte> body) {
   adopt(std::move(*taken), offer->serial);
   unanswered_.push_back(lane);
   return {};
+}
+
+// The answer to the first offer may have been lost.
+void RecvComm::answer_again(Lane& lane) {
+  if (lane.carries() || !lane.traits().places_remotely) {
+    return;
+  }
+  auto* offered = static_cast<lane::OfferedLane*>(&lane);
+  if (std::find(unanswered_.begin(), unanswered_.end(), offered) == unanswered_.end()) {
+    unanswered_.push_back(offered);
+  }
+  answer_offers();
 }
 
 // As if it had been closed here before it brought anything.
@@ -89,6 +104,20 @@ Status RecvComm::on_ready(std::span<const std::byte> body) {
   return {};
 }
 
+// What pairs have brought before may not be polled yet, and a goodbye overtakes it on another lane.
+void RecvComm::on_goodbye(Error why) {
+  const bool places = std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) TF_IN_TURN {
+    return lane->carries() && lane->traits().places_remotely;
+  });
+  if (!places || inbox_.outstanding() == 0) {
+    end(std::move(why));
+  } else if (!goodbye_) {
+    goodbye_ = std::move(why);
+    goodbye_at_ = context_.engine.last_turn();
+    tend();
+  }
+}
+
 // One that places receives by itself, if there is one that is trusted, since no other can say where they are.
 Lane* RecvComm::announcing_lane() const {
   for (const auto& lane : lanes_) {
@@ -99,16 +128,19 @@ Lane* RecvComm::announcing_lane() const {
   return suspicion_.speaker(lane::kMaxControlBytes);
 }
 
-// Receives of which the sender may not know are told by the lane that speaks, or by the best one from now on.
+// Receives of which the sender may not know are told by the lane that speaks, or by a better one from now on.
 void RecvComm::announce() {
-  if (announcer_ == nullptr) {
+  if (announcer_ == nullptr || has_ended()) {
     return;
   }
   const Lane* speaker = announcer_->speaker();
-  if (takes_offers_ && speaker != nullptr && !speaker->traits().places_remotely) {
-    const Lane* best = announcing_lane();
-    if (best != nullptr && best->traits().places_remotely) {
-      announcer_->on_ended(*speaker);
+  if (speaker != nullptr && !speaker->traits().places_remotely) {
+    const Lane* best = takes_offers_ || speaker->carrier().is_away() || suspicion_.of(*speaker)
+                           ? announcing_lane()
+                           : nullptr;
+    if (best != nullptr && best != speaker && !best->carrier().is_away() && !suspicion_.of(*best) &&
+        (best->traits().places_remotely || speaker->carrier().is_away() || suspicion_.of(*speaker))) {
+      announcer_->on_ended(*speaker);  // the better one says all again
     }
   }
   if (!announcer_->has_unsaid()) {

@@ -54,6 +54,7 @@ void RecvComm::bury(Lane& lane) {
 }
 
 void RecvComm::on_fenced(Lane& lane, std::uint64_t position) {
+  note_brought(lane);
   const stripe::Graves::Grave grave{lane.serial(), position};
   graves_.add(grave.serial, grave.position);
   lanes_.tell_all(lane::encode_position(lane::RecordType::buried, grave));
@@ -113,6 +114,11 @@ void RecvComm::retell() {
 }
 
 void RecvComm::on_time(Instant now) {
+  constexpr Duration kArrival = std::chrono::milliseconds(5);  // of completions
+  if (goodbye_ && now - goodbye_at_ >= kArrival) {
+    end(std::move(*std::exchange(goodbye_, std::nullopt)));
+    return;
+  }
   judge_suspects(now);
   // A message that is too large for its receive waits for the report, and is an error then.
   constexpr Duration kLongest = std::chrono::milliseconds(20);
@@ -125,7 +131,7 @@ void RecvComm::on_time(Instant now) {
   if (auto over = outage_over(now)) {
     on_peer_ended(std::move(*over));  // of which lanes may be left that are silent
   }
-  if (lanes_.any_carries() && !in_outage() && !suspicion_.any() &&
+  if (lanes_.any_carries() && !in_outage() && !suspicion_.any() && !goodbye_ &&
       (announcer_ != nullptr || told_ == inbox_.next_group())) {
     leave();
   }

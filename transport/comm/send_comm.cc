@@ -60,6 +60,8 @@ SendComm::~SendComm() {
   }
   poke();  // the process may end at any time, and the peer should be told of the end before
   await_rest();
+  const engine::Guard guard(context_.engine.lock());
+  lanes_.clear();  // before what they read from
 }
 
 // A kernel may hold its acknowledgement for 40 ms; the answer of the process brings it at once.
@@ -216,6 +218,9 @@ void SendComm::on_submitted() {
   pump();
   if (!tended() && !failed() && (outbox_.awaits_confirmation() || outbox_.waits_for_receive())) {
     tend(/*idly=*/true);
+  }
+  if (offers() && !failed() && !outbox_.is_dealt()) {
+    tend();
   }
 }
 
@@ -508,6 +513,7 @@ void SendComm::on_joined(Lane& lane) {
   } else {
     welcomed_.store(true, std::memory_order_release);
   }
+  offer_again();
   note_ready(context_.engine.last_turn());
   deal();
   // This lane can take over from those whose links are away.

@@ -198,14 +198,16 @@ class SendComm final : public transport::SendComm,
   // One that is being opened.
   struct Offering {
     lane::OfferedLane* lane = nullptr;
+    std::size_t theirs = 0;  // the peer's rail
     Instant since;
-    bool offered = false, said_ready = false;
+    bool offered = false, answered = false, said_ready = false;
   };
   bool open_offered_lane(stripe::RouteId route) TF_IN_TURN;
   Status on_rail(std::span<const std::byte> body) TF_IN_TURN;
   Status on_accept(std::span<const std::byte> body) TF_IN_TURN;
   void go_on_offering(const lane::Lane& lane) TF_IN_TURN;
   void go_on_offering() TF_IN_TURN;
+  void offer_again();
   [[nodiscard]] std::vector<Offering>::iterator find_offering(const lane::Lane& lane);
   [[nodiscard]] bool can_offer(const SendRoute& route) const TF_IN_TURN;
   [[nodiscard]] bool offers() const { return context_.offered != nullptr; }

@@ -76,7 +76,7 @@ bool SendComm::open_offered_lane(stripe::RouteId route) {
   outbox_.renew(lane.id());
   book_.opening(route, lane, context_.options.piece_bytes);
   route_at(route).judge.forget(lane.id());
-  offerings_.push_back({.lane = offered, .since = context_.engine.now()});
+  offerings_.push_back({.lane = offered, .theirs = *over.theirs, .since = context_.engine.now()});
   return true;
 }
 
@@ -97,10 +97,9 @@ void SendComm::go_on_offering(const Lane& lane) {
   Lane* speaker = suspicion_.speaker(lane::kMaxControlBytes);
   if (!text.empty() && !offering->offered && speaker != nullptr) {
     offering->offered = true;
-    speaker->tell(
-        lane::encode(lane::RecordType::offer, {.serial = offered.serial(),
-                                               .rail = static_cast<std::uint8_t>(*route_of(lane).theirs),
-                                               .text = text}));
+    speaker->tell(lane::encode(
+        lane::RecordType::offer,
+        {.serial = offered.serial(), .rail = static_cast<std::uint8_t>(offering->theirs), .text = text}));
   }
   if (offered.is_ready() && !offering->said_ready) {
     offering->said_ready = offered.say(lane::encode_serial(lane::RecordType::ready, offered.serial()));
@@ -108,6 +107,13 @@ void SendComm::go_on_offering(const Lane& lane) {
   if (offering->said_ready && !offered.awaits_peer()) {
     offerings_.erase(offering);
     on_joined(offered);
+  }
+}
+
+// A lane over which offers go has joined: those without an answer may have been lost with another one.
+void SendComm::offer_again() {
+  for (Offering& offering : offerings_) {
+    offering.offered = offering.offered && offering.answered;
   }
 }
 
@@ -129,7 +135,10 @@ Status SendComm::on_accept(std::span<const std::byte> body) {
   const auto offering = std::find_if(offerings_.begin(), offerings_.end(), [&](const Offering& each) {
     return each.lane->serial() == answer->serial;
   });
-  return offering == offerings_.end() ? Status() : offering->lane->on_answer(answer->text);
+  if (offering == offerings_.end() || std::exchange(offering->answered, true)) {
+    return {};  // it was offered twice
+  }
+  return offering->lane->on_answer(answer->text);
 }
 
 // Returns true if the next message is in memory of a GPU, and no lane works that can carry it.

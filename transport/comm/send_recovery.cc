@@ -181,6 +181,10 @@ void SendComm::on_time(Instant now) {
     dial_all(now, cut_off);
   }
   note_ready(now);
+  const bool undealt = announced_ != nullptr && !outbox_.is_dealt();
+  if (undealt) {
+    pump();  // what lanes write of receives makes no event
+  }
   const bool standing_in = rest_standbys(now);
   const bool waiting = ask_while_waiting(now) || outbox_.awaits_confirmation();
   bool whole = true;
@@ -192,8 +196,8 @@ void SendComm::on_time(Instant now) {
     fail(has_no_taker() ? no_taker() : *over);
   } else if (first_loss_ && !has_way_left()) {
     fail(*first_loss_);
-  } else if (whole && ready() && !cut_off && !in_outage() && !joining && !standing_in && !suspicion_.any() &&
-             burials_.empty()) {
+  } else if (whole && ready() && !undealt && !cut_off && !in_outage() && !joining && !standing_in &&
+             !suspicion_.any() && burials_.empty()) {
     if (waiting) {
       tend(/*idly=*/true);
     } else {

@@ -46,12 +46,16 @@ void Announcer::post(stripe::GroupId group, std::span<const Buffer> buffers) {
                                      .reserved = {},
                                      .number = next_};
     ++next_;
+    posted_ += posted_ < kReceives ? 1 : 0;
   }
 }
 
 void Announcer::speak() {
   if (speaker_ == nullptr) {
     return;
+  }
+  if (next_ - said_ > kReceives) {  // the slots of the oldest have others now
+    begin_with_open();
   }
   while (said_ != next_ && speaker_->announce(*block_, said_)) {
     said_ += block_->slots[slot_of(said_)].count;
@@ -67,20 +71,21 @@ void Announcer::on_ended(const Lane& lane) {
   if (lane.traits().places_remotely) {
     released_by_ = lane.serial();
   } else {
-    say_all_again();
+    begin_with_open();
   }
 }
 
 void Announcer::on_released(stripe::LaneSerial serial) {
   if (released_by_ == serial) {
     released_by_.reset();
-    say_all_again();
+    begin_with_open();
   }
 }
 
-// Those that are complete are said again with the others: the sender is past them. Whole groups are.
-void Announcer::say_all_again() {
-  said_ = next_ - std::min(next_ - 1, static_cast<std::uint32_t>(kReceives));
+// All that may be open are to be said. Those that are complete are said with the others: the sender is past
+// them. Whole groups are.
+void Announcer::begin_with_open() {
+  said_ = next_ - std::min<std::uint32_t>(posted_, kReceives);
   while (said_ != next_ && block_->slots[slot_of(said_)].index != 0) {
     ++said_;
   }
@@ -95,6 +100,7 @@ std::optional<Announcement> AnnouncedReceives::read(Announcement& slot, std::uin
     return std::nullopt;
   }
   const Announcement text = slot;
+  std::atomic_thread_fence(std::memory_order_acquire);
   return number_in(slot).load(std::memory_order_acquire) == number ? std::optional(text) : std::nullopt;
 }
 
@@ -115,7 +121,7 @@ std::optional<AnnouncedReceives::Group> AnnouncedReceives::next() {
   const std::uint32_t number = next_.load(std::memory_order_relaxed);
   const std::optional<Announcement> first = text_of(number);
   if (!first || first->index != 0 || first->count == 0 || first->count > transport::kMaxGroupedReceives) {
-    refusals_.store(refusals() + 1, std::memory_order_relaxed);  // one thread writes it
+    refuse();
     return std::nullopt;
   }
   Group group{.group = {first->group}, .count = first->count};
@@ -124,6 +130,7 @@ std::optional<AnnouncedReceives::Group> AnnouncedReceives::next() {
   for (std::uint32_t i = 1; i < first->count; ++i) {
     const std::optional<Announcement> other = text_of(number + i);
     if (!other || other->group != first->group || other->index != i || other->count != first->count) {
+      refuse();
       return std::nullopt;
     }
     group.tags[i] = other->tag;

@@ -83,11 +83,12 @@ class Announcer {
   [[nodiscard]] bool has_unsaid() const { return said_ != next_; }
 
  private:
-  void say_all_again();
+  void begin_with_open();
 
   std::shared_ptr<AnnouncementBlock> block_ = std::make_shared<AnnouncementBlock>();
-  std::uint32_t next_ = 1;  // number of the next receive
-  std::uint32_t said_ = 1;  // of the next that the speaker is to announce
+  std::uint32_t next_ = 1;    // number of the next receive
+  std::uint32_t said_ = 1;    // of the next that the speaker is to announce
+  std::uint32_t posted_ = 0;  // at most kReceives
   Lane* speaker_ = nullptr;
   // The last speaker has ended, and what it wrote may still arrive until the sender has said so of it.
   std::optional<stripe::LaneSerial> released_by_;
@@ -142,6 +143,7 @@ class AnnouncedReceives {
     std::uint8_t index = 0, count = 0, on_host = 0;
   };
 
+  void refuse() { refusals_.store(refusals() + 1, std::memory_order_relaxed); }  // one thread does
   [[nodiscard]] static std::optional<Announcement> read(Announcement& slot, std::uint32_t number);
   [[nodiscard]] std::optional<Announcement> text_of(std::uint32_t number) const;
 

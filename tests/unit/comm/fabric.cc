@@ -434,9 +434,11 @@ bool Fabric::run_until(const std::function<bool()>& done, Duration within) {
     if (g_now > limit) {
       return false;
     }
-    for (const auto& host : hosts_) {
-      const engine::Guard guard(host->engine.lock());
-      host->engine.turn();
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      if (!stands_still[i]) {
+        const engine::Guard guard(hosts_[i]->engine.lock());
+        hosts_[i]->engine.turn();
+      }
     }
     g_now = next_event();
     if (elsewhere) {

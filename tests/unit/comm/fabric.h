@@ -210,6 +210,8 @@ class Fabric {
   void run_for(Duration time);
 
   // --- what a test does to the network
+  // The process does not run.
+  std::array<bool, 2> stands_still{};
   // All lanes of the cable end now, at both ends; or at this end alone.
   void reset(std::size_t cable);
   void reset_at(std::size_t cable, std::size_t host);

@@ -269,3 +269,42 @@ TEST_CASE("what a lane has said by records, another one says again at once when 
   announcer.speak();
   CHECK(second.said.size() == 1);
 }
+
+TEST_CASE("receives that were posted while no lane could speak are told as they are, whatever their groups") {
+  class Told final : public FakeLane {
+   public:
+    Told(FakeCarrier& carrier, AnnouncedReceives& to) : FakeLane(carrier), to_(&to) {}
+    bool say(std::span<const std::byte> record) override {
+      const auto header = decode(record.first<kRecordHeaderBytes>());
+      REQUIRE(to_->take(header->group, record.subspan(kRecordHeaderBytes)).ok());
+      return true;
+    }
+
+   private:
+    AnnouncedReceives* to_;
+  };
+  FakeCarrier carrier("wire");
+  Announcer announcer;
+  AnnouncedReceives announced;
+  Told first(carrier, announced), second(carrier, announced);
+  std::uint32_t group = 0;
+  const std::vector<Announcer::Buffer> three(3), eight(8);
+  announcer.begin(first);
+  for (int i = 0; i < 100; ++i) {
+    announcer.post({group++}, three);
+    announcer.speak();
+    REQUIRE(announced.next());
+  }
+  announcer.on_ended(first);
+  for (int i = 0; i < 20; ++i) {
+    announcer.post({group++}, i % 2 == 0 ? eight : three);
+  }
+  announcer.begin(second);
+  announcer.speak();
+  CHECK_FALSE(announcer.has_unsaid());
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    const auto next = announced.next();
+    REQUIRE(next);
+    CHECK((next->group.value == 100 + i && next->count == (i % 2 == 0 ? 8 : 3)));
+  }
+}

@@ -123,7 +123,7 @@ void FlushPair::forget(const lane::FlushUser& user) {
       flush.user = flush.user == &user ? nullptr : flush.user;
     }
   };
-  forget_in(waiting_);
+  std::erase_if(waiting_, [&](const Flush& flush) { return flush.user == &user; });
   forget_in(posted_);
   forget_in(done_);
 }

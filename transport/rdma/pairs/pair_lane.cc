@@ -20,7 +20,8 @@ constexpr Duration kStep = std::chrono::milliseconds(15);
 constexpr Duration kHeartbeat = std::chrono::seconds(1);
 // Work requests of a piece, or of a record, and some for credit.
 constexpr std::uint32_t kRoom = 8;
-constexpr std::uint32_t kMostBytes = 1u << 30;
+// Of a piece: a quick port completes it long before silence makes the pair suspicious.
+constexpr std::uint32_t kMostBytes = 8u << 20;
 
 }  // namespace
 
@@ -94,7 +95,7 @@ bool PairLane::joins_batch(const stripe::Piece& piece, const lane::AnnouncedRece
 
 // What was said of the batch goes out behind its data.
 void PairLane::close_batch() {
-  if (batch_.count == 0) {
+  if (batch_.count == 0 || !pair_->is_ready()) {
     return;
   }
   pair_->next_notice().put(batch_);

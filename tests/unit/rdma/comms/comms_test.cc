@@ -170,6 +170,23 @@ TEST_CASE("memory of a GPU goes over pairs or not at all") {
   }
 }
 
+TEST_CASE("what a pair has brought is received although the goodbye overtakes it") {
+  OfferedComms comms({});
+  REQUIRE(comms.open());
+  comms.fabric.run_for(10ms);
+  comms.exchange({0});
+  REQUIRE(comms.finish(1s));
+  comms.post({1000});
+  comms.fabric.run_for(1ms);
+  comms.fabric.stands_still[1] = true;  // its adapter takes all the same
+  comms.send(0);
+  REQUIRE(comms.is_sent(0, 10ms));
+  comms.sender.reset();
+  comms.fabric.run_for(1ms);
+  comms.fabric.stands_still[1] = false;
+  REQUIRE(comms.finish(100ms));
+}
+
 TEST_CASE("memory of a GPU is flushed by each device that has brought bytes, and by no other") {
   OfferedComms comms({.takes_gpu_memory = true});
   REQUIRE(comms.open());
@@ -182,12 +199,16 @@ TEST_CASE("memory of a GPU is flushed by each device that has brought bytes, and
   CHECK(comms.verbs.reads == 2);
   REQUIRE(comms.flush());
   CHECK(comms.verbs.reads == 2);
+  comms.exchange({300'000});
+  REQUIRE(comms.finish(1s));
+  REQUIRE(comms.flush(2));  // the second one is not done before the first one's reads are
+  CHECK(comms.verbs.reads == 6);
   for (std::uint64_t i = 0; i < 600; ++i) {  // more than are posted at once, one after the other
     comms.exchange({10});
     REQUIRE(comms.finish(1s));
     REQUIRE(comms.flush());
   }
-  CHECK(comms.verbs.reads == 602);
+  CHECK(comms.verbs.reads == 606);
   // A device that has brought bytes and can read no more.
   comms.exchange({300'000});
   REQUIRE(comms.finish(1s));
@@ -198,13 +219,15 @@ TEST_CASE("memory of a GPU is flushed by each device that has brought bytes, and
 TEST_CASE(
     "memory of a GPU waits for a pair, whatever the other lane could carry, and fails when none comes") {
   const bool comes_back = GENERATE(false, true);
-  OfferedComms comms({.takes_gpu_memory = true});
+  const std::size_t ports = GENERATE(1u, 2u);
+  OfferedComms comms({.ports = {ports, ports}, .takes_gpu_memory = true});
   REQUIRE(comms.open());
   comms.fabric.run_for(10ms);
   const std::uint64_t before = comms.fabric.given_at(0);
-  for (std::size_t port = 0; port < 2; ++port) {
+  for (std::size_t port = 0; port < ports; ++port) {
     comms.silence(0, port, comes_back ? Duration(3s) : Duration(1h));
   }
+  comms.fabric.run_for(GENERATE(0s, 2s));  // the receive is told by a pair, or over the other lane
   comms.post({300'000});
   comms.send(0);
   if (comes_back) {

@@ -283,19 +283,26 @@ bool OfferedComms::finish(Duration within) {
   return done;
 }
 
-bool OfferedComms::flush() {
+bool OfferedComms::flush(int times) {
   const transport::ReceiveBuffer buffer{to_.data(), to_.size(), 0, to_region_};
-  auto asked = receiver->iflush(std::span(&buffer, 1));
-  REQUIRE(asked.ok());
-  if (*asked == nullptr) {
-    return false;
+  std::deque<transport::Request*> asked;
+  for (int i = 0; i < times; ++i) {
+    auto request = receiver->iflush(std::span(&buffer, 1));
+    REQUIRE(request.ok());
+    if (*request == nullptr) {
+      return false;
+    }
+    asked.push_back(*request);
   }
   std::optional<Error> error;
   REQUIRE(fabric.run_until(
       [&] {
-        const Result<bool> done = (*asked)->test(nullptr);
+        const Result<bool> done = asked.front()->test(nullptr);
         error = done ? std::nullopt : std::optional(done.error());
-        return !done || *done;
+        if (done && *done) {
+          asked.pop_front();
+        }
+        return error || asked.empty();
       },
       std::chrono::seconds(1)));
   if (error) {

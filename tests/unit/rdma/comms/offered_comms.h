@@ -67,8 +67,9 @@ class OfferedComms {
   bool is_sent(std::size_t number, Duration within);
   // Returns false if some are not done at both ends within so much virtual time.
   bool finish(Duration within = std::chrono::seconds(10));
-  // Flushes the memory of receives. Returns false if there is nothing to flush; throws the comm's error.
-  bool flush();
+  // Flushes the memory of receives, several times at once. Returns false if there is nothing to flush; throws
+  // the comm's error.
+  bool flush(int times = 1);
   // The lanes of pairs that carry, at the sender's end.
   [[nodiscard]] std::size_t pairs();
   void silence(std::size_t host, std::size_t port, Duration time) {
