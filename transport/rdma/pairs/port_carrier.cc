@@ -254,10 +254,9 @@ bool PortCarrier::send(Instant /*now*/, bool /*quiet*/) { return false; }
 
 void PortCarrier::on_time(Instant now) {
   now_ = now;
-  for (std::size_t i = 0; i < watched_.size(); ++i) {
-    PairLane* const lane = watched_[i];
+  for (PairLane*& lane : watched_) {  // none is added meanwhile
     if (lane != nullptr && !lane->on_tick()) {
-      watched_[i] = nullptr;
+      lane = nullptr;
     }
   }
   std::erase(watched_, nullptr);

@@ -181,7 +181,7 @@ TEST_CASE("what a pair has brought is received although the goodbye overtakes it
   comms.fabric.stands_still[1] = true;  // its adapter takes all the same
   comms.send(0);
   REQUIRE(comms.is_sent(0, 10ms));
-  comms.sender.reset();
+  comms.close_sender();
   comms.fabric.run_for(1ms);
   comms.fabric.stands_still[1] = false;
   REQUIRE(comms.finish(100ms));

@@ -75,9 +75,19 @@ OfferedComms::OfferedComms(const Options& options)
 }
 
 OfferedComms::~OfferedComms() {
-  sender.reset();
+  close_sender();
+  if (receiver != nullptr && to_region_ != nullptr) {
+    static_cast<void>(receiver->deregister_memory(to_region_));
+  }
   receiver.reset();
   fabric.host(1).pending.reset();  // with what was not taken
+}
+
+void OfferedComms::close_sender() {
+  if (sender != nullptr && from_region_ != nullptr) {
+    static_cast<void>(sender->deregister_memory(from_region_));
+  }
+  sender.reset();
 }
 
 void OfferedComms::add_port(std::size_t host, const Options& options) {

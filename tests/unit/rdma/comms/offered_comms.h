@@ -72,6 +72,7 @@ class OfferedComms {
   bool flush(int times = 1);
   // The lanes of pairs that carry, at the sender's end.
   [[nodiscard]] std::size_t pairs();
+  void close_sender();
   void silence(std::size_t host, std::size_t port, Duration time) {
     verbs.silence(*ports_[host][port]->context, comm::test::Fabric::now() + time);
   }
