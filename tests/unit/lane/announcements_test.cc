@@ -2,9 +2,11 @@
 #include "transport/lane/announcements.h"
 
 #include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <deque>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -307,4 +309,33 @@ TEST_CASE("receives that were posted while no lane could speak are told as they 
     REQUIRE(next);
     CHECK((next->group.value == 100 + i && next->count == (i % 2 == 0 ? 8 : 3)));
   }
+}
+
+TEST_CASE("one thread takes the groups that another one is told of, each once and in order") {
+  constexpr std::uint32_t kGroups = tfabric::test::kSanitized ? 4000 : 40'000;
+  AnnouncedReceives announced;
+  std::atomic<std::uint32_t> consumed{0};
+  std::atomic<bool> right{true};
+  std::thread user([&] {
+    for (std::uint32_t group = 0; group < kGroups;) {
+      if (const auto next = announced.next()) {
+        right = right && next->group.value == group && next->count == 2 && next->tags[1] == group + 1;
+        consumed.store(++group, std::memory_order_release);
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  });
+  for (std::uint32_t group = 0; group < kGroups; ++group) {
+    while (group - consumed.load(std::memory_order_acquire) >= kReceives / 2) {
+      std::this_thread::yield();
+    }
+    std::array<std::byte, 16> body{};
+    WireWriter(body).u32(1 + 2 * group).u8(std::uint8_t{3}).unused(3).u32(group).u32(group + 1);
+    const bool taken = announced.take({group}, body).ok() && announced.take({group}, body).ok();
+    static_cast<void>(announced.find({group}, {0}, 0));
+    right = right && taken;
+  }
+  user.join();
+  CHECK(right);
 }
