@@ -186,6 +186,10 @@ bool PairLane::say(std::span<const std::byte> record) {
   pair_->stage_notice();
   pair_->stage_end({}, {.kind = Kind::record, .slot = pair_->next_slot()});
   lengths_.push_back(0);
+  const auto header = lane::decode(record.first<lane::kRecordHeaderBytes>());
+  if (header && header->type == lane::RecordType::ask) {
+    asked_ = pair_->given();
+  }
   post();
   return true;
 }
@@ -303,7 +307,7 @@ void PairLane::post() {
 }
 
 void PairLane::watch() {
-  if ((pair_->is_awaited() || batch_.count > 0) && !std::exchange(watched_, true)) {
+  if ((pair_->is_awaited() || asked_ || batch_.count > 0) && !std::exchange(watched_, true)) {
     carrier_->watch(*this);
   }
 }
@@ -313,8 +317,13 @@ bool PairLane::on_tick() {
     close_batch();
     pair_->post();
   }
-  watched_ = is_open() && !failed_ && pair_->is_awaited();
-  if (watched_) {
+  if (asked_ && pair_->credited() >= *asked_) {
+    asked_.reset();
+    on_news();  // the peer's write makes no event
+  }
+  const bool awaited = pair_->is_awaited();
+  watched_ = is_open() && !failed_ && (awaited || asked_);
+  if (watched_ && awaited) {
     busy_ += PortCarrier::kTick;
     if (timeouts_in_row() > 0) {
       on_news();  // its comm looks

@@ -145,8 +145,9 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   std::string why_;  // it has failed
   bool made_ = false, answered_ = false, noted_ = false, news_ = false, failed_ = false, silent_ = false,
        watched_ = false, brought_ = false;
-  bool left_ = false, quiet_ = false;  // the peer has left; and all that had come is taken
-  std::uint32_t refusals_ = 0;         // of the comm, when it was probed last
+  bool left_ = false, quiet_ = false;   // the peer has left; and all that had come is taken
+  std::optional<std::uint64_t> asked_;  // the position behind a question, which the peer's credit answers
+  std::uint32_t refusals_ = 0;          // of the comm, when it was probed last
 };
 
 }  // namespace tfabric::rdma::pairs

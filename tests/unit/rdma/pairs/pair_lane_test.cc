@@ -260,6 +260,9 @@ TEST_CASE("a question is answered by the peer's process, not by its adapter alon
   CHECK(lanes.sender.lane->confirmed() == 1);
   CHECK(lanes.sender.lane->answered() == 0);
   REQUIRE(lanes.until([&] { return lanes.sender.lane->answered() == 1; }));
+  // What the peer has written makes no event; its comm is told all the same.
+  const int news = lanes.sender.news;
+  REQUIRE(lanes.until([&] { return lanes.sender.news > news; }, 5ms));
 }
 
 TEST_CASE("silence is seen while something is under way, and at rest by a probe once a second") {
