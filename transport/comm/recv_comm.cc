@@ -239,7 +239,8 @@ void RecvComm::on_progress(Lane& lane) {
   if ((large_ || is_wanted()) && report_is_due(/*arrival=*/true)) {
     report_posted(lane.is_open() && !suspicion_.of(lane) ? &lane : nullptr);
   }
-  if (!failed() && !ended_ && lane.is_open() && lane.is_finished()) {
+  mind_goodbye(context_.engine.last_turn());
+  if (!failed() && !ended_ && !goodbye_ && lane.is_open() && lane.is_finished()) {
     on_peer_finished(lane);
   }
 }

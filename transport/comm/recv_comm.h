@@ -84,7 +84,6 @@ class RecvComm final : public transport::RecvComm,
   void answer_again(lane::Lane& lane) TF_IN_TURN;
   void refuse(stripe::LaneSerial serial) TF_IN_TURN;
   [[nodiscard]] lane::Lane* announcing_lane() const TF_IN_TURN;
-  void on_goodbye(Error why) TF_IN_TURN;
 
   // --- flushes (recv_flush.cc)
   // One that carriers are doing, so many of them still.
@@ -105,6 +104,8 @@ class RecvComm final : public transport::RecvComm,
   [[nodiscard]] bool flushes_in(const void* data, std::size_t size) const;
 
   // --- lanes that die (recv_recovery.cc)
+  void on_goodbye(Error why) TF_IN_TURN;
+  void mind_goodbye(Instant now) TF_IN_TURN;
   void on_bury(stripe::LaneSerial serial) TF_IN_TURN;
   void take_rest(lane::Lane& lane) TF_IN_TURN;
   void bury(lane::Lane& lane) TF_IN_TURN;

@@ -104,20 +104,6 @@ Status RecvComm::on_ready(std::span<const std::byte> body) {
   return {};
 }
 
-// What pairs have brought before may not be polled yet, and a goodbye overtakes it on another lane.
-void RecvComm::on_goodbye(Error why) {
-  const bool places = std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) TF_IN_TURN {
-    return lane->carries() && lane->traits().places_remotely;
-  });
-  if (!places || inbox_.outstanding() == 0) {
-    end(std::move(why));
-  } else if (!goodbye_) {
-    goodbye_ = std::move(why);
-    goodbye_at_ = context_.engine.last_turn();
-    tend();
-  }
-}
-
 // One that places receives by itself, if there is one that is trusted, since no other can say where they are.
 Lane* RecvComm::announcing_lane() const {
   for (const auto& lane : lanes_) {

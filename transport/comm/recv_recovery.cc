@@ -18,6 +18,7 @@ void RecvComm::take_rest(Lane& lane) {
 void RecvComm::on_lane_failed(Lane& lane, const Loss& loss) {
   forget(lane);
   take_rest(lane);
+  mind_goodbye(context_.engine.last_turn());
   if (failed() || ended_) {
     return;
   }
@@ -71,6 +72,34 @@ void RecvComm::give_up(Lane& lane, const Error& why) {
   }
 }
 
+// What adapters and kernels have confirmed to the sender may not be taken here yet, when a goodbye comes on
+// another lane.
+void RecvComm::on_goodbye(Error why) {
+  if (!goodbye_) {
+    goodbye_ = std::move(why);
+    goodbye_at_ = context_.engine.last_turn();
+    tend();
+  }
+  mind_goodbye(goodbye_at_);
+}
+
+// Kernels say where their lanes end; of pairs, completions come within a moment.
+void RecvComm::mind_goodbye(Instant now) {
+  constexpr Duration kMoment = std::chrono::milliseconds(5), kLongest = std::chrono::seconds(1);
+  if (!goodbye_ || ended_) {
+    return;
+  }
+  const Duration passed = now - goodbye_at_;
+  const bool waits = inbox_.outstanding() > 0 && passed < kLongest &&
+                     std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) TF_IN_TURN {
+                       return lane->carries() && lane->traits().answers_without_process &&
+                              (lane->traits().places_remotely ? passed < kMoment : !lane->is_finished());
+                     });
+  if (!waits) {
+    end(std::move(*goodbye_));
+  }
+}
+
 // The sender cannot be dialled from here, and nothing of it can arrive while no link is there.
 void RecvComm::on_alone() {
   const Lane* silent = suspicion_.speaker();
@@ -114,9 +143,8 @@ void RecvComm::retell() {
 }
 
 void RecvComm::on_time(Instant now) {
-  constexpr Duration kArrival = std::chrono::milliseconds(5);  // of completions
-  if (goodbye_ && now - goodbye_at_ >= kArrival) {
-    end(std::move(*std::exchange(goodbye_, std::nullopt)));
+  mind_goodbye(now);
+  if (ended_) {
     return;
   }
   judge_suspects(now);

@@ -229,6 +229,27 @@ TEST_CASE("messages of all sizes arrive over lanes of every kind, and are NCCL's
   });
 }
 
+TEST_CASE("what two lanes have brought is received although the goodbye on one of them comes first") {
+  Kind kernel{.traits = {.answers_without_process = true,
+                         .end_means_closed = false,
+                         .reset_says_why = false,
+                         .retries_at_once = false},
+              .confirmed_by_kernel = true};
+  Comms comms({kernel, kernel});
+  comms.exchange(1000);
+  REQUIRE(comms.finish(1s));
+  Message& last = comms.message(300'000);
+  comms.post_receive(last);
+  comms.fabric.run_for(50ms);
+  comms.fabric.stands_still[1] = true;  // its kernel takes all the same
+  comms.post_send(last);
+  REQUIRE(comms.fabric.run_until([&] { return comms.test(last) || last.is_sent; }, 1s));
+  comms.send.reset();
+  comms.fabric.run_for(1ms);
+  comms.fabric.stands_still[1] = false;
+  REQUIRE(comms.fabric.run_until([&] { return comms.test(last); }, 1s));
+}
+
 TEST_CASE("a large message behind small ones asks for its receive, which nothing has told") {
   const bool early = GENERATE(false, true);
   Comms comms({Kind{}, Kind{}});

@@ -61,6 +61,10 @@ std::optional<stripe::Span> WireLane::give(const stripe::Piece& piece) {
                             .length = piece.length,
                             .total = message.size},
                 .data = piece.data()};
+  if (kind.confirmed_by_kernel) {  // whose buffers have a copy
+    parcel.record.assign(piece.data(), piece.data() + piece.length);
+    parcel.data = parcel.record.data();
+  }
   if (kind.places) {
     parcel.target = fabric().places.at(message.group.value) + piece.offset;
   }
@@ -92,6 +96,10 @@ void WireLane::send(Parcel parcel, std::uint64_t cost) {
   parcel.position = given_;
   parcel.at = g_now + carrier_->kind().delay;
   on_the_way_ += cost > 0 ? 1 : 0;
+  if (carrier_->kind().confirmed_by_kernel && cost > 0) {
+    acknowledgements_.push_back(
+        {.at = parcel.at + carrier_->kind().delay, .position = given_, .bytes = parcel.arrival.length});
+  }
   if (!connected_) {
     before_.push_back(std::move(parcel));
   } else if (WireLane* other = peer(); other != nullptr) {
@@ -150,7 +158,7 @@ void WireLane::take(const Parcel& parcel) {
       break;
   }
   taken_ = parcel.position;
-  if (WireLane* other = peer(); other != nullptr) {
+  if (WireLane* other = peer(); other != nullptr && !carrier_->kind().confirmed_by_kernel) {
     other->acknowledgements_.push_back(
         {.at = g_now + carrier_->kind().delay, .position = parcel.position, .bytes = parcel.arrival.length});
   }
@@ -174,14 +182,14 @@ void WireLane::acknowledge(const Acknowledgement& acknowledgement) {
   queued_ -= acknowledgement.bytes;
   on_the_way_ -= std::min<std::size_t>(on_the_way_, 1);
   progressed_at_ = g_now;
-  if (!traits().answers_without_process) {
+  if (!traits().answers_without_process || carrier_->kind().confirmed_by_kernel) {
     confirmed_ = acknowledged_;
   }
   news_ = true;
 }
 
 void WireLane::report() {
-  if (!traits().answers_without_process || unreported_ == 0) {
+  if (!traits().answers_without_process || carrier_->kind().confirmed_by_kernel || unreported_ == 0) {
     return;
   }
   if (say(lane::encode_position(lane::RecordType::read, {serial(), taken_}))) {

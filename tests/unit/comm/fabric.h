@@ -34,6 +34,8 @@ struct Kind {
   Duration fence{};  // how long memory is still moved after the end; zero: not at all
   // A fault of the lane's: its fence says that it is through when it is not.
   bool fences_too_early = false;
+  // A kernel confirms what has arrived, whether the process has read it or not (engine::Flow::set_direct()).
+  bool confirmed_by_kernel = false;
   // Comms that have a lane are to do without more.
   bool scarce = false;
 };
@@ -91,7 +93,7 @@ class WireLane final : public lane::Lane {
     enum class What : std::uint8_t { piece, record, end, reset } what = What::record;
     Instant at;                     // of its arrival
     std::uint64_t position = 0;     // behind it
-    std::vector<std::byte> record;  // or a reset's reason
+    std::vector<std::byte> record;  // or a reset's reason, or a copy of the piece
     stripe::Arrival arrival;        // of a piece
     const std::byte* data = nullptr;
     std::byte* target = nullptr;  // where the lane writes the piece, if it places
