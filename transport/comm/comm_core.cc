@@ -352,6 +352,19 @@ Result<transport::MemoryRegion*> CommCore::register_region(const lane::MemoryToR
   return static_cast<transport::MemoryRegion*>(region.release());
 }
 
+Status CommCore::check_registered(const char* call, const void* data, std::size_t size,
+                                  const transport::MemoryRegion* region) {
+  const auto* registered = static_cast<const Region*>(region);
+  if (size == 0 || (registered != nullptr && registered->covers(data, size))) {
+    return {};
+  }
+  return Error{
+      Errc::invalid_argument,
+      fmt::format("{} of {} bytes at {}: {}", call, size, data,
+                  registered == nullptr ? "its memory is not registered on this comm"
+                                        : "the bytes are not all in the memory of the given registration")};
+}
+
 // Lanes end by themselves, and at their carrier's pace: a turn never waits for them.
 bool CommCore::await_rest() {
   constexpr Duration kLongest = std::chrono::seconds(10);

@@ -47,15 +47,20 @@ Status RecvComm::take_lane(std::unique_ptr<Lane>& lane, const session::Hello& he
   }
   lane->attach(*this, *this, &inbox_);
   Lane& taken = adopt(std::move(lane), hello.serial);
-  taken.join();
   context_.peers.processes.add(*this, hello.witness);
+  tell_rails(taken);
+  on_joined(taken);
+  return {};
+}
+
+// The lane carries from here on.
+void RecvComm::on_joined(Lane& lane) {
+  lane.join();
   end_outage();
   for (const stripe::Graves::Grave& grave : graves_.unsettled()) {
-    taken.tell(lane::encode_position(lane::RecordType::buried, grave));
+    lane.tell(lane::encode_position(lane::RecordType::buried, grave));
   }
-  tell_rails(taken);
   retell();
-  return {};
 }
 
 void RecvComm::admit(const session::Hello& first) {
@@ -78,14 +83,10 @@ Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBu
     if (buffer.data == nullptr && buffer.size > 0) {
       return Error{Errc::invalid_argument, fmt::format("irecv of {} bytes to address 0", buffer.size)};
     }
-    const auto* region = static_cast<const Region*>(buffer.region);
-    if (context_.offered != nullptr && buffer.size > 0 &&
-        (region == nullptr || !region->covers(buffer.data, buffer.size))) {
-      return Error{
-          Errc::invalid_argument,
-          fmt::format("irecv of {} bytes at {}: {}", buffer.size, buffer.data,
-                      region == nullptr ? "its memory is not registered on this comm"
-                                        : "the bytes are not all in the memory of the given registration")};
+    if (offers()) {
+      if (Status status = check_registered("irecv", buffer.data, buffer.size, buffer.region); !status) {
+        return status.error();
+      }
     }
   }
   Request* request = requests_.acquire();

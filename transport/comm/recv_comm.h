@@ -76,6 +76,8 @@ class RecvComm final : public transport::RecvComm,
   void end(Error why) TF_IN_TURN;
   void conclude() TF_IN_TURN;
 
+  void on_joined(lane::Lane& lane) TF_IN_TURN;
+
   // --- lanes that are opened by offers (recv_offers.cc)
   void tell_rails(lane::Lane& lane) const TF_IN_TURN;
   Status on_offer(std::span<const std::byte> body) TF_IN_TURN;

@@ -18,7 +18,7 @@ Result<transport::Request*> RecvComm::iflush(std::span<const transport::ReceiveB
         const auto* region = static_cast<const Region*>(buffer.region);
         return buffer.size > 0 && region != nullptr && region->kind != transport::MemoryKind::host;
       });
-  if (!concerns || context_.offered == nullptr || !context_.offered->needs_flush()) {
+  if (!concerns || !offers() || !context_.offered->needs_flush()) {
     return kVisible;
   }
   if (failed()) {
@@ -38,8 +38,7 @@ Result<transport::Request*> RecvComm::iflush(std::span<const transport::ReceiveB
 }
 
 void RecvComm::note_brought(lane::Lane& lane) {
-  if (context_.offered == nullptr || !lane.traits().places_remotely ||
-      !static_cast<lane::OfferedLane&>(lane).take_brought()) {
+  if (!offers() || !lane.traits().places_remotely || !static_cast<lane::OfferedLane&>(lane).take_brought()) {
     return;
   }
   for (std::size_t rail = 0; rail < context_.offered->count(); ++rail) {
@@ -133,7 +132,7 @@ void RecvComm::fail_flushes() {
 }
 
 void RecvComm::forget_flushes() {
-  for (std::size_t rail = 0; context_.offered != nullptr && rail < context_.offered->count(); ++rail) {
+  for (std::size_t rail = 0; offers() && rail < context_.offered->count(); ++rail) {
     if (lane::OfferingCarrier* carrier = context_.offered->at(rail); carrier != nullptr) {
       carrier->forget(*this);
     }

@@ -14,7 +14,7 @@ void RecvComm::tell_rails(Lane& lane) const {
   if (!takes_offers_) {
     return;
   }
-  const std::size_t count = context_.offered == nullptr ? 0 : context_.offered->count();
+  const std::size_t count = offers() ? context_.offered->count() : 0;
   for (std::size_t i = 0; i < count; ++i) {
     lane.tell(lane::encode({.number = static_cast<std::uint8_t>(i),
                             .count = static_cast<std::uint8_t>(count),
@@ -27,7 +27,7 @@ void RecvComm::tell_rails(Lane& lane) const {
 
 Status RecvComm::on_offer(std::span<const std::byte> body) {
   const auto offer = lane::decode_offer(body);
-  if (!offer || !takes_offers_ || context_.offered == nullptr || offer->rail >= context_.offered->count()) {
+  if (!offer || !takes_offers_ || !offers() || offer->rail >= context_.offered->count()) {
     return Error{Errc::internal, "the sender sent a malformed offer of a lane"};
   }
   if (Lane* known = lanes_.find(offer->serial); known != nullptr) {
@@ -47,7 +47,7 @@ Status RecvComm::on_offer(std::span<const std::byte> body) {
     return taken.error();
   }
   if (!taken) {
-    TF_INFO("NET/tfabric: {}; the sender is told so", taken.error().message);
+    TF_INFO("NET/tfabric: {}; the offer is refused", taken.error().message);
     refuse(offer->serial);
     return {};
   }
@@ -95,12 +95,7 @@ Status RecvComm::on_ready(std::span<const std::byte> body) {
   if (!serial || lane == nullptr || !lane->traits().places_remotely) {
     return Error{Errc::internal, "the sender says of a lane that it is ready, and it has offered none"};
   }
-  lane->join();
-  end_outage();
-  for (const stripe::Graves::Grave& grave : graves_.unsettled()) {
-    lane->tell(lane::encode_position(lane::RecordType::buried, grave));
-  }
-  retell();
+  on_joined(*lane);
   return {};
 }
 
@@ -114,19 +109,19 @@ Lane* RecvComm::announcing_lane() const {
   return suspicion_.speaker(lane::kMaxControlBytes);
 }
 
-// Receives of which the sender may not know are told by the lane that speaks, or by a better one from now on.
+// Announces what the sender may not know. A speaker that sends records is replaced by a lane that places
+// receives, and a doubtful one by one that is not.
 void RecvComm::announce() {
   if (announcer_ == nullptr || has_ended()) {
     return;
   }
-  const Lane* speaker = announcer_->speaker();
-  if (speaker != nullptr && !speaker->traits().places_remotely) {
-    const Lane* best = takes_offers_ || speaker->carrier().is_away() || suspicion_.of(*speaker)
-                           ? announcing_lane()
-                           : nullptr;
-    if (best != nullptr && best != speaker && !best->carrier().is_away() && !suspicion_.of(*best) &&
-        (best->traits().places_remotely || speaker->carrier().is_away() || suspicion_.of(*speaker))) {
-      announcer_->on_ended(*speaker);  // the better one says all again
+  const auto is_doubtful = [this](const Lane& lane)
+                               TF_IN_TURN { return lane.carrier().is_away() || suspicion_.of(lane); };
+  if (const Lane* speaker = announcer_->speaker();
+      speaker != nullptr && !speaker->traits().places_remotely && (takes_offers_ || is_doubtful(*speaker))) {
+    const Lane* best = announcing_lane();
+    if (best != nullptr && !is_doubtful(*best) && (best->traits().places_remotely || is_doubtful(*speaker))) {
+      announcer_->on_ended(*speaker);
     }
   }
   if (!announcer_->has_unsaid()) {

@@ -28,7 +28,7 @@ SendComm::SendComm(const Context& context, const session::Hello& hello, std::uin
       // Copies are not registered with adapters.
       outbox_({.waits_for_receives = announced_ == nullptr,
                .copies = context.offered == nullptr ? &context.peers.copies : nullptr}) {
-  hello_.announce = context.offered != nullptr;
+  hello_.announce = offers();
   for (const SendRoute& route : routes_) {
     route.path->add();
   }
@@ -141,13 +141,10 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
                  fmt::format("isend of {} bytes from {}: at most {} bytes, and an address", size, data,
                              transport::kMaxMessageBytes)};
   }
-  const auto* registered = static_cast<const Region*>(region);
-  if (offers() && size > 0 && (registered == nullptr || !registered->covers(data, size))) {
-    return Error{
-        Errc::invalid_argument,
-        fmt::format("isend of {} bytes at {}: {}", size, data,
-                    registered == nullptr ? "its memory is not registered on this comm"
-                                          : "the bytes are not all in the memory of the given registration")};
+  if (offers()) {
+    if (Status status = check_registered("isend", data, size, region); !status) {
+      return status.error();
+    }
   }
   Request* request = requests_.acquire();
   if (request == nullptr) {
@@ -160,6 +157,7 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
     poke();
     return static_cast<transport::Request*>(nullptr);
   }
+  const auto* registered = static_cast<const Region*>(region);
   const bool covered = registered != nullptr && registered->covers(data, size);
   request->send = {.data = data,
                    .size = static_cast<std::uint32_t>(size),

@@ -210,7 +210,7 @@ class SendComm final : public transport::SendComm,
   void offer_again();
   [[nodiscard]] std::vector<Offering>::iterator find_offering(const lane::Lane& lane);
   [[nodiscard]] bool can_offer(const SendRoute& route) const TF_IN_TURN;
-  [[nodiscard]] bool offers() const { return context_.offered != nullptr; }
+  void waive_offers();
   void begin_without_offers(const Error& why) TF_IN_TURN;
   void note_ready(Instant now) TF_IN_TURN;
   [[nodiscard]] bool has_no_taker() const TF_IN_TURN;
@@ -244,6 +244,7 @@ class SendComm final : public transport::SendComm,
   Status on_welcome(stripe::LaneId lane, const session::Welcome& welcome,
                     const session::Tag& proof) override TF_IN_TURN;
   void on_joined(lane::Lane& lane) TF_IN_TURN;
+
   // user's side
   stripe::GroupId next_group_;
   std::optional<lane::AnnouncedReceives::Group> current_;  // has receives without a message

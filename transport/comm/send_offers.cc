@@ -9,7 +9,6 @@
 namespace tfabric::comm {
 
 using lane::Lane;
-using LaneState = flows::SendFlows::State;
 
 // The peer says its rails on each lane that it takes, one by one.
 Status SendComm::on_rail(std::span<const std::byte> body) {
@@ -44,11 +43,16 @@ Status SendComm::on_rail(std::span<const std::byte> body) {
   return {};
 }
 
-// The two hosts have nothing in common that lanes can be offered over.
-void SendComm::begin_without_offers(const Error& why) {
+// No lane is missed on the routes whose lanes are offered.
+void SendComm::waive_offers() {
   for (SendRoute& route : routes_) {
     route.waived = route.waived || route.by_offer;
   }
+}
+
+// The two hosts have nothing in common that lanes can be offered over.
+void SendComm::begin_without_offers(const Error& why) {
+  waive_offers();
   if (context_.offered->takes_gpu_memory()) {
     fail(Error{why.code, fmt::format("{}; memory of a GPU can go no other way", why.message)});
     return;
@@ -182,9 +186,7 @@ void SendComm::note_ready(Instant now) {
   }
   ready_.store(true, std::memory_order_release);
   if (peer_rails_.empty()) {  // it has none, it seems; should it name some, they are tried
-    for (SendRoute& route : routes_) {
-      route.waived = route.waived || route.by_offer;
-    }
+    waive_offers();
   }
   deal();
   note_start();

@@ -69,15 +69,15 @@ void Announcer::on_ended(const Lane& lane) {
   }
   speaker_ = nullptr;
   if (lane.traits().places_remotely) {
-    released_by_ = lane.serial();
+    unreleased_ = lane.serial();
   } else {
     begin_with_open();
   }
 }
 
 void Announcer::on_released(stripe::LaneSerial serial) {
-  if (released_by_ == serial) {
-    released_by_.reset();
+  if (unreleased_ == serial) {
+    unreleased_.reset();
     begin_with_open();
   }
 }

@@ -67,12 +67,12 @@ class Announcer {
   // A group was posted. At most kReceives receives are open at once.
   void post(stripe::GroupId group, std::span<const Buffer> buffers);
   // Returns true if a lane may begin to speak.
-  [[nodiscard]] bool lacks_speaker() const { return speaker_ == nullptr && !released_by_; }
+  [[nodiscard]] bool lacks_speaker() const { return speaker_ == nullptr && !unreleased_; }
   // Null: none does.
   [[nodiscard]] Lane* speaker() const { return speaker_; }
   // Only if one is lacking.
   void begin(Lane& speaker) { speaker_ = &speaker; }
-  // Tells the sender what it has not been told yet, as far as there is room.
+  // Announces what was not announced yet, as far as there is room.
   void speak() TF_IN_TURN;
   // The lane has ended, or its announcements are to be repeated by another one, if it places nothing
   // remotely.
@@ -90,8 +90,8 @@ class Announcer {
   std::uint32_t said_ = 1;    // of the next that the speaker is to announce
   std::uint32_t posted_ = 0;  // at most kReceives
   Lane* speaker_ = nullptr;
-  // The last speaker has ended, and what it wrote may still arrive until the sender has said so of it.
-  std::optional<stripe::LaneSerial> released_by_;
+  // The last speaker has ended, and what it wrote may still arrive: until on_released() of this lane.
+  std::optional<stripe::LaneSerial> unreleased_;
 };
 
 // The sender's end. One thread calls next(), the user's; the others are the engine's side.

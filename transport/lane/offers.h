@@ -107,7 +107,7 @@ class OfferedRails {
   [[nodiscard]] virtual std::size_t count() const = 0;
   // Null: the rail has gone.
   [[nodiscard]] virtual OfferingCarrier* at(std::size_t rail) const TF_IN_TURN = 0;
-  // What a peer is told of one of them.
+  // Encodes what a peer has to know of a rail: at most kMaxRailText bytes.
   [[nodiscard]] virtual std::vector<std::byte> describe(std::size_t rail) const = 0;
   // Which of the peer's rails each of these meets, by what the peer says of its own; nothing: it meets none.
   // Fails if that is malformed, or if no two rails meet, and says why.

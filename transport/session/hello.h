@@ -3,8 +3,7 @@
 //
 //   K: the token. M: SipHash-2-4 with 128 bits of output, under K. `|`: one after the other. Little-endian.
 //
-//   hello    0 version | 1 kind | 2 rail | 4 serial | 8 comm | 16 id | 24 mode | 25 flags (1 announce) | 26
-//   port
+//   hello    0 version | 1 kind | 2 rail | 4 serial | 8 comm | 16 id | 24 mode | 25 1: announce | 26 port
 //            28 key check | 32 nonce | 48 contact | 74 zero | 80 tag1 = M(01 | "C" | the bytes before it)
 //   welcome  0 version | 1 status | 2 mode | 3 direct | 4 serial | 8 nonce | 24 contact | 50 zero
 //            56 tag2 = M(02 | "S" | hello | the bytes before it)

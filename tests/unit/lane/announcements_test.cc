@@ -272,7 +272,9 @@ TEST_CASE("what a lane has said by records, another one says again at once when 
   CHECK(second.said.size() == 1);
 }
 
-TEST_CASE("receives that were posted while no lane could speak are told as they are, whatever their groups") {
+TEST_CASE(
+    "receives that were posted while there was no lane are announced correctly, whatever the sizes of "
+    "groups") {
   class Told final : public FakeLane {
    public:
     Told(FakeCarrier& carrier, AnnouncedReceives& to) : FakeLane(carrier), to_(&to) {}
@@ -311,7 +313,7 @@ TEST_CASE("receives that were posted while no lane could speak are told as they 
   }
 }
 
-TEST_CASE("one thread takes the groups that another one is told of, each once and in order") {
+TEST_CASE("one thread takes groups while another one receives their announcements: each once, in order") {
   constexpr std::uint32_t kGroups = tfabric::test::kSanitized ? 4000 : 40'000;
   AnnouncedReceives announced;
   std::atomic<std::uint32_t> consumed{0};

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/random.h"
 #include "transport/rdma/lane/queue_pair.h"
 #include "transport/rdma/lane/work_queues.h"
 #include "transport/rdma/memory/registration.h"
@@ -99,11 +98,7 @@ Status Endpoint::open() {
 
 Status Endpoint::add_pair(std::size_t rail, const ibv_qp_cap& cap) {
   const Rail& on = *rails_[rail];
-  Pair pair{.rail = rail,
-            .number = 0,
-            .psn = static_cast<std::uint32_t>(random_u64() & 0xffffffu),
-            .cap = cap,
-            .qp = {}};
+  Pair pair{.rail = rail, .number = 0, .psn = random_psn(), .cap = cap, .qp = {}};
   auto qp = create_queue_pair(*on.verbs, *on.pd, *cqs_[rail], pair.cap);
   if (!qp) {
     return named(on, qp.error());

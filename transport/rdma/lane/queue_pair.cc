@@ -7,6 +7,8 @@
 #include <bit>
 #include <cstddef>
 
+#include "base/random.h"
+
 namespace tfabric::rdma {
 
 namespace {
@@ -74,6 +76,11 @@ int to_error(const Verbs& verbs, ibv_qp& qp) {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_ERR;
   return verbs.modify_qp(&qp, &attributes, IBV_QP_STATE);
+}
+
+std::uint32_t random_psn() {
+  constexpr std::uint32_t k24Bits = (1u << 24) - 1;
+  return static_cast<std::uint32_t>(random_u64()) & k24Bits;
 }
 
 namespace {

@@ -18,6 +18,9 @@ int to_ready_to_receive(const Rail& rail, ibv_qp& qp, const ConnectionOptions& o
                         const QueuePairEnd& remote, const RailEnd& remote_rail);
 int to_ready_to_send(const Rail& rail, ibv_qp& qp, const ConnectionOptions& options, std::uint32_t psn);
 int to_error(const Verbs& verbs, ibv_qp& qp);
+// The number of a queue pair's first packet, of 24 bits: random, so that late packets of an earlier one with
+// the same number are not taken.
+[[nodiscard]] std::uint32_t random_psn();
 
 // What a failed work completion means.
 

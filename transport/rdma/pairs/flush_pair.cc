@@ -6,15 +6,9 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/random.h"
 #include "transport/rdma/lane/queue_pair.h"
 
 namespace tfabric::rdma::pairs {
-namespace {
-
-constexpr std::uint32_t kPsnMask = (1u << 24) - 1;
-
-}  // namespace
 
 void FlushPair::make() {
   options_.control->run([this] { return make_now(); },
@@ -41,8 +35,7 @@ int FlushPair::make_now() {
     return -1;
   }
   queue_pair_ = std::move(*queue_pair);
-  const QueuePairEnd self{.number = queue_pair_->qp_num,
-                          .psn = static_cast<std::uint32_t>(random_u64()) & kPsnMask};
+  const QueuePairEnd self{.number = queue_pair_->qp_num, .psn = random_psn()};
   const RailEnd port{.gid = rail.gid, .lid = rail.lid, .grh_required = rail.grh_required, .mtu = rail.mtu};
   int returned = to_init(rail, *queue_pair_, *options_.connection);
   returned =

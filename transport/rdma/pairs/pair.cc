@@ -8,15 +8,9 @@
 #include <cassert>
 #include <utility>
 
-#include "base/random.h"
 #include "transport/rdma/lane/queue_pair.h"
 
 namespace tfabric::rdma::pairs {
-namespace {
-
-constexpr std::uint32_t kPsnMask = (1u << 24) - 1;
-
-}  // namespace
 
 Pair::Pair(const Options& options) : options_(options) {}
 
@@ -86,8 +80,7 @@ int Pair::make_now() {
 void Pair::on_made() {
   const Rail& rail = *options_.rail;
   send_.emplace(*queue_pair_, options_.id, cap_);
-  here_ = {.queue_pair = {.number = queue_pair_->qp_num,
-                          .psn = static_cast<std::uint32_t>(random_u64()) & kPsnMask},
+  here_ = {.queue_pair = {.number = queue_pair_->qp_num, .psn = random_psn()},
            .port = {.gid = rail.gid, .lid = rail.lid, .grh_required = rail.grh_required, .mtu = rail.mtu},
            .memory = reinterpret_cast<std::uint64_t>(memory_.get()),
            .key = registration_->rkey,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "transport/rdma/session/own_offer.h"
 
 namespace tfabric::rdma::pairs {
 namespace {
@@ -46,15 +47,11 @@ std::uint32_t PortCarrier::largest_whole() const {
 
 // --- pairs
 
-// NCCL's order of precedence: the configuration, the communicator, 0. A service level has 4 bits.
 std::unique_ptr<lane::OfferedLane> PortCarrier::offer(lane::AnnouncedReceives& announced, std::size_t theirs,
                                                       int traffic_class) {
-  constexpr int kMaxTrafficClass = 255, kMaxServiceLevel = 15;
-  const int traffic = options_.traffic_class >= 0 ? options_.traffic_class : traffic_class;
-  const int level = options_.service_level >= 0 ? options_.service_level : traffic_class;
   return make(announced.block(), {.announced = &announced, .rail = theirs, .offer = {}},
-              {.traffic_class = static_cast<std::uint8_t>(std::clamp(traffic, 0, kMaxTrafficClass)),
-               .service_level = static_cast<std::uint8_t>(std::clamp(level, 0, kMaxServiceLevel))});
+              {.traffic_class = session::traffic_class_of(options_.traffic_class, traffic_class),
+               .service_level = session::service_level_of(options_.service_level, traffic_class)});
 }
 
 Result<std::unique_ptr<lane::OfferedLane>> PortCarrier::take_up(std::span<const std::byte> offer,

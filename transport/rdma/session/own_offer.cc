@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace tfabric::rdma::session {
+namespace {
+
+std::uint8_t chosen(int configured, int communicators, int most) {
+  return static_cast<std::uint8_t>(std::clamp(configured >= 0 ? configured : communicators, 0, most));
+}
+
+}  // namespace
 
 OfferedRail rail_of(const Hca& hca, const Port& port, const GidEntry& gid, const config::Rdma& wishes) {
   return {.hca = hca.name,
@@ -20,15 +27,19 @@ OfferedRail rail_of(const Hca& hca, const Port& port, const GidEntry& gid, const
           .plane_id = port.plane_id};
 }
 
+std::uint8_t traffic_class_of(int configured, int communicators) {
+  return chosen(configured, communicators, 255);
+}
+// Of 4 bits.
+std::uint8_t service_level_of(int configured, int communicators) {
+  return chosen(configured, communicators, 15);
+}
+
 OfferOptions options_of(const config::Rdma& wishes, int traffic_class) {
-  // NCCL's order of precedence: the configuration, the communicator, 0. A service level has 4 bits.
-  constexpr int kMaxTrafficClass = 255, kMaxServiceLevel = 15;
-  const int traffic = wishes.traffic_class >= 0 ? wishes.traffic_class : traffic_class;
-  const int level = wishes.service_level >= 0 ? wishes.service_level : traffic_class;
   return {.qps = static_cast<std::uint16_t>(wishes.qps),
           .split = wishes.split,
-          .traffic_class = static_cast<std::uint8_t>(std::clamp(traffic, 0, kMaxTrafficClass)),
-          .service_level = static_cast<std::uint8_t>(std::clamp(level, 0, kMaxServiceLevel))};
+          .traffic_class = traffic_class_of(wishes.traffic_class, traffic_class),
+          .service_level = service_level_of(wishes.service_level, traffic_class)};
 }
 
 }  // namespace tfabric::rdma::session

@@ -1,12 +1,11 @@
 // Comms over queue pairs that are offered over another lane.
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "base/random.h"
-#include "tests/sanitized.h"
+#include "tests/seeds.h"
 #include "tests/unit/rdma/comms/offered_comms.h"
 
 using namespace tfabric;
@@ -227,7 +226,7 @@ TEST_CASE(
   for (std::size_t port = 0; port < ports; ++port) {
     comms.silence(0, port, comes_back ? Duration(3s) : Duration(1h));
   }
-  comms.fabric.run_for(GENERATE(0s, 2s));  // the receive is told by a pair, or over the other lane
+  comms.fabric.run_for(GENERATE(0s, 2s));  // the receive is announced over a pair, or over the kernel's lane
   comms.post({300'000});
   comms.send(0);
   if (comes_back) {
@@ -254,7 +253,7 @@ TEST_CASE("a sender that waits for a receive learns that its peer's ports are si
   REQUIRE(comms.pairs() == 1);
   comms.silence(1, 0, 1h);
   comms.fabric.run_for(3s);
-  CHECK(comms.pairs() == 1);  // nobody has asked for anything
+  CHECK(comms.pairs() == 1);  // no isend was refused, so that nothing probes
   for (int i = 0; i < 100 && comms.pairs() == 1; ++i) {
     REQUIRE(*comms.sender->isend(nullptr, 0, 0, nullptr) == nullptr);
     comms.fabric.run_for(50ms);
@@ -325,13 +324,7 @@ void go_through(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("comms over pairs and a lane of the kernel's lose nothing") {
-  const char* const one = std::getenv("TFABRIC_SEED");
-  const char* const many = std::getenv("TFABRIC_SEEDS");
-  const std::uint64_t first = one == nullptr ? 1 : std::stoull(one);
-  const std::uint64_t count = one != nullptr              ? 1
-                              : many != nullptr           ? std::stoull(many)
-                              : tfabric::test::kSanitized ? 10
-                                                          : 200;
+  const auto [first, count, one] = tfabric::test::seeds(200, /*sanitized=*/10);
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     INFO("TFABRIC_SEED=" << seed);
     go_through(seed);

@@ -260,7 +260,7 @@ TEST_CASE("a question is answered by the peer's process, not by its adapter alon
   CHECK(lanes.sender.lane->confirmed() == 1);
   CHECK(lanes.sender.lane->answered() == 0);
   REQUIRE(lanes.until([&] { return lanes.sender.lane->answered() == 1; }));
-  // What the peer has written makes no event; its comm is told all the same.
+  // The peer's RDMA write causes no completion here; on_progress() is called at the next tick all the same.
   const int news = lanes.sender.news;
   REQUIRE(lanes.until([&] { return lanes.sender.news > news; }, 5ms));
 }

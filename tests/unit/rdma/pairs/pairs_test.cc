@@ -2,10 +2,9 @@
 #include <catch2/catch.hpp>
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
-#include "tests/sanitized.h"
+#include "tests/seeds.h"
 #include "tests/unit/rdma/pairs/pairs_world.h"
 
 using namespace tfabric;
@@ -21,11 +20,6 @@ PairsWorld::Outcome run(std::uint64_t seed, const Rules& rules = {}) {
   return PairsWorld(seed, rules).run();
 }
 
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-}
-
 // The first of so many seeds that finds the fault; 0: none does.
 std::uint64_t found_by(const Rules& rules, std::uint64_t seeds) {
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -38,12 +32,10 @@ std::uint64_t found_by(const Rules& rules, std::uint64_t seeds) {
 
 }  // namespace
 
-// TFABRIC_SEEDS=100000 for more of them, TFABRIC_SEED=N for that one.
 TEST_CASE("messages over pairs arrive once and whole, whatever becomes of pairs, ports and devices") {
-  const std::uint64_t one = from_environment("TFABRIC_SEED", 0);
-  const std::uint64_t seeds = from_environment("TFABRIC_SEEDS", tfabric::test::kSanitized ? 20 : 300);
+  const auto [first, count, one] = tfabric::test::seeds(300, /*sanitized=*/20);
   std::uint64_t buried = 0, dealt_again = 0, late = 0, lost = 0;
-  for (std::uint64_t seed = one == 0 ? 1 : one; seed <= (one == 0 ? seeds : one); ++seed) {
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const PairsWorld::Outcome outcome = run(seed);
     INFO("seed " << seed);
     REQUIRE(outcome.fault == "");
@@ -53,7 +45,7 @@ TEST_CASE("messages over pairs arrive once and whole, whatever becomes of pairs,
     lost += outcome.lost_data ? 1 : 0;
   }
   // What the seeds are for has happened, too.
-  if (one == 0) {
+  if (!one) {
     CHECK((buried > 0 && dealt_again > 0 && late > 0));
   }
   std::printf("%" PRIu64 " lanes were buried, %" PRIu64 " bytes dealt again, %" PRIu64
