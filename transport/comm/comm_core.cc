@@ -239,11 +239,17 @@ void CommCore::show(Sight& sight) const {
   observe::put(facts.state, failed()                               ? "failed"
                             : in_outage() && !lanes_.any_carries() ? "no connection"
                                                                    : doing());
+  const Lane* shown = nullptr;
   for (const auto& lane : lanes_) {
     if (lane->is_open()) {
       ++facts.lanes;
-      sight.lane = lane->account();
+      shown = shown == nullptr || stands_by(*shown) ? lane.get() : shown;
     }
+  }
+  if (shown != nullptr) {
+    sight.lane = shown->account();
+    observe::put(facts.rail, shown->carrier().name());
+    observe::put(facts.peer, shown->remote());
   }
   facts.rank = tag_;
   facts.messages = traffic().messages;

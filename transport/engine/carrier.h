@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,6 +73,13 @@ struct CarrierCounters {
   }
 };
 
+// What has gone to a peer and come from it, of lanes that have no flows, since the carrier was made.
+struct PeerTraffic {
+  net::IpAddress remote;
+  std::uint64_t lanes = 0;                           // that there are now
+  std::uint64_t sent_bytes = 0, received_bytes = 0;  // of messages; those sent are confirmed
+};
+
 class Carrier {
  public:
   virtual ~Carrier() = default;
@@ -112,6 +120,8 @@ class Carrier {
   [[nodiscard]] virtual std::string why_away(Instant now) const TF_IN_TURN = 0;
   // Of all that was sent and has come, where Traits::shows_packets says so.
   [[nodiscard]] virtual CarrierCounters counters() const TF_IN_TURN { return {}; }
+  // In no order.
+  [[nodiscard]] virtual const std::deque<PeerTraffic>& peers() const TF_IN_TURN;
   // How often the link was lost.
   [[nodiscard]] virtual std::uint64_t absences() const TF_IN_TURN = 0;
   // The path to `remote` drops packets with more than `mss` bytes of payload silently. Warns once.

@@ -92,21 +92,26 @@ void EngineReport::look_at_flows(Instant now) {
   }
 }
 
+EngineReport::PathAccount& EngineReport::path_to(const std::string& rail, const net::IpAddress& peer) {
+  const auto [found, made] = paths_.try_emplace({rail, peer});
+  PathAccount& path = found->second;
+  if (made) {
+    path.id = page_->new_id();
+    path.slot = page_->take(observe::Table::path);
+    path.facts.engine = facts_.number;
+    observe::put(path.facts.rail, rail);
+    observe::put(path.facts.peer, net::to_string(peer));
+  }
+  return path;
+}
+
 EngineReport::FlowAccount& EngineReport::account_of(engine::Flow& flow, bool records) {
   if (flow.account() == nullptr) {
     auto account = std::make_unique<FlowAccount>(*this);
     account->id = page_->new_id();
     account->slot = page_->take(observe::Table::flow);
     const std::string& rail = flow.carrier().name();
-    const auto [found, made] = paths_.try_emplace({rail, flow.remote()});
-    PathAccount& path = found->second;
-    if (made) {
-      path.id = page_->new_id();
-      path.slot = page_->take(observe::Table::path);
-      path.facts.engine = facts_.number;
-      observe::put(path.facts.rail, rail);
-      observe::put(path.facts.peer, net::to_string(flow.remote()));
-    }
+    PathAccount& path = path_to(rail, flow.remote());
     ++path.facts.flows;
     account->path = &path;
     const std::string ends = flow.describe();

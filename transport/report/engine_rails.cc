@@ -71,13 +71,28 @@ std::string EngineReport::fault_of(const RailAccount& account) const {
   return text;
 }
 
-observe::RailFacts EngineReport::facts_of(std::string_view rail) const {
+// Of lanes that have no flows.
+void EngineReport::take_peers(const RailAccount& account) {
+  for_each_carrier(account, [&](const engine::Carrier& carrier) TF_IN_TURN {
+    for (const engine::PeerTraffic& peer : carrier.peers()) {
+      PathAccount& path = path_to(account.rail.name, peer.remote);
+      path.facts.flows = peer.lanes;
+      path.facts.sent_bytes = path.facts.acked_bytes = peer.sent_bytes;
+      path.facts.received_bytes = peer.received_bytes;
+      page_->publish(path.slot, path.id, path.facts);
+    }
+  });
+}
+
+observe::RailFacts EngineReport::facts_of(std::string_view rail) {
   const auto account = std::find_if(rails_.begin(), rails_.end(),
                                     [&](const RailAccount& one) { return one.rail.name == rail; });
+  take_peers(*account);
   return facts_of(*account);
 }
 
 void EngineReport::publish_rail(RailAccount& account, Instant now) {
+  take_peers(account);
   observe::RailFacts facts = facts_of(account);
   const flows::RailDuty duty = book_->duty_of(account.rail.name);
   account.stood_in_ns += duty.stands_in.present(now) ? in_nanoseconds(kRailInterval) : 0;

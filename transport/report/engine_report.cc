@@ -38,12 +38,18 @@ EngineReport::~EngineReport() {
   }
 }
 
-void EngineReport::add_rail(ShownRail rail) {
+void EngineReport::show_rail(ShownRail rail) {
+  next_rails_ = {};
+  const auto known = std::find_if(rails_.begin(), rails_.end(),
+                                  [&](const RailAccount& one) { return one.rail.name == rail.name; });
+  if (known != rails_.end()) {
+    known->rail = std::move(rail);
+    return;
+  }
   rails_.push_back({.rail = std::move(rail),
                     .id = page_->new_id(),
                     .slot = page_->take(observe::Table::rail),
                     .gone = {}});
-  next_rails_ = {};
 }
 
 void EngineReport::add(ShownComm& comm) {

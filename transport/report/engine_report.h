@@ -42,12 +42,13 @@ class EngineReport final : public engine::Observer {
   EngineReport(const EngineReport&) = delete;
   EngineReport& operator=(const EngineReport&) = delete;
 
-  void add_rail(ShownRail rail) TF_IN_TURN;
+  // A rail that is new, by its name, or has changed.
+  void show_rail(ShownRail rail) TF_IN_TURN;
   void add(ShownComm& comm) TF_IN_TURN;
   void remove(ShownComm& comm) TF_IN_TURN;
   [[nodiscard]] CommWatch& watch() TF_IN_TURN { return watch_; }
   // What the page would say of the rail with this name now. It must have been added.
-  [[nodiscard]] observe::RailFacts facts_of(std::string_view rail) const TF_IN_TURN;
+  [[nodiscard]] observe::RailFacts facts_of(std::string_view rail) TF_IN_TURN;
   // CPU time of the threads that have turned the engine.
   [[nodiscard]] Duration cpu_time() const TF_IN_TURN {
     return Duration(static_cast<Duration::rep>(facts_.cpu_ns));
@@ -91,6 +92,8 @@ class EngineReport final : public engine::Observer {
   [[nodiscard]] engine::Flow* flow_at(std::size_t place) const TF_IN_TURN;
   void look_at(engine::Flow& flow, bool shows_packets) TF_IN_TURN;
   FlowAccount& account_of(engine::Flow& flow, bool records) TF_IN_TURN;
+  PathAccount& path_to(const std::string& rail, const net::IpAddress& peer);
+  void take_peers(const RailAccount& account) TF_IN_TURN;
   void keep(const FlowAccount& account, std::string_view why);
   void look_for_trouble(const engine::Flow& flow, FlowAccount& account, Instant now) TF_IN_TURN;
   void publish_engine(std::uint64_t now) TF_IN_TURN;

@@ -20,7 +20,7 @@ using watchdog::CommWatch;
 class ShownComm : public watchdog::WatchedComm {
  public:
   struct Sight {
-    observe::CommFacts facts;                   // without `engine`, `rail`, `peer` and `waiting_since`
+    observe::CommFacts facts;                   // without `engine` and `waiting_since`
     const engine::FlowAccount* lane = nullptr;  // what is shown of one of its lanes
     // Grows with each part of a message that is there, or confirmed.
     std::uint64_t moves = 0;
