@@ -102,6 +102,8 @@ KernelRail::KernelRail(const config::Rail& config, const net::IpAddress& address
 
 std::uint16_t KernelRail::listening_port() const { return carrier_->port(); }
 
+void KernelRail::stand_beside() { carrier_->stand_beside(); }
+
 Result<Route> KernelRail::route_to(const net::IpAddress& peer, std::uint64_t /*peer_process*/) {
   return Route{.carrier = carrier_, .remote = peer};
 }

@@ -57,6 +57,9 @@ class Rail {
   [[nodiscard]] virtual bool absent() const { return false; }
   // What is rehearsed on its links; null: nothing can be.
   [[nodiscard]] virtual std::shared_ptr<engine::Rehearsal> rehearsal();
+  // It carries only what the peers of others' lanes say: it is looked at once a millisecond while nothing
+  // moves there.
+  virtual void stand_beside() TF_IN_TURN {}
   // Returns true if a NIC reads registered memory by DMA.
   [[nodiscard]] virtual bool sends_by_dma() const { return false; }
 

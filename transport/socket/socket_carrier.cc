@@ -39,6 +39,8 @@ constexpr Duration kRest = std::chrono::microseconds(100);
 constexpr std::size_t kMostDirect = 4;
 constexpr int kTurnsWithoutEvents = 8;
 constexpr Duration kAcceptInterval = std::chrono::milliseconds(1);
+// A carrier beside others that has moved nothing for so long is at rest.
+constexpr Duration kBesideRest = std::chrono::milliseconds(5);
 constexpr Duration kWarnInterval = std::chrono::seconds(10);
 
 }  // namespace
@@ -324,6 +326,7 @@ void SocketCarrier::want_write(SocketFlow& flow) {
   if (!std::exchange(flow.in_writes_, true)) {
     writes_.push_back(&flow);
     look_at(flow);
+    moved_at_ = now_;
   }
 }
 
@@ -361,7 +364,8 @@ bool SocketCarrier::take_events() {
 
 bool SocketCarrier::receive(Instant now) {
   now_ = now;
-  if (flows_.empty() && now < next_accept_) {
+  const bool rests = flows_.empty() || (beside_ && now - moved_at_ >= kBesideRest);
+  if (rests && now < next_accept_) {
     return false;
   }
   next_accept_ = now + kAcceptInterval;
@@ -393,6 +397,7 @@ bool SocketCarrier::receive(Instant now) {
     }
   }
   reads_.resize(kept);
+  moved_at_ = any ? now : moved_at_;
   watch_resting();
   pass_news();
   return any;
@@ -506,7 +511,7 @@ bool SocketCarrier::send(Instant now, bool quiet) {
 void SocketCarrier::on_time(Instant now) {
   now_ = now;
   if (now >= next_link_) {
-    next_link_ = now + (flows_.empty() ? kIdleLinkInterval : kLinkInterval);
+    next_link_ = now + (flows_.empty() || beside_ ? kIdleLinkInterval : kLinkInterval);
     watch_link(now);
     watch_sisters();
   }

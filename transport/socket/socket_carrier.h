@@ -50,6 +50,8 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   [[nodiscard]] const SocketLimits& limits() const { return options_.limits; }
   // The time of this turn.
   [[nodiscard]] Instant now() const { return now_; }
+  // Others carry what there is to carry: while nothing moves here, it is looked at once a millisecond.
+  void stand_beside() { beside_ = true; }
 
   // --- lane::StreamCarrier
   [[nodiscard]] const std::string& name() const override { return options_.rail; }
@@ -137,7 +139,9 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   std::vector<SocketFlow*> looked_;  // those that do not rest
   std::size_t next_asked_ = 0;       // of them
   int turns_without_events_ = 0;
-  engine::Hold hold_;  // of the reports that are owed
+  bool beside_ = false;
+  Instant moved_at_{};  // when something came last, or was to be sent
+  engine::Hold hold_;   // of the reports that are owed
   SmallPaths small_paths_;
   Instant now_;
   Instant next_look_{}, next_link_{}, next_accept_{};
