@@ -4,9 +4,9 @@
 
 #include "base/log.h"
 #include "transport/bootstrap/addresses.h"
+#include "transport/device/rdma_transport.h"
 #include "transport/device/tcp_transport.h"
 #include "transport/rails/kernel_rail.h"
-#include "transport/rdma/rdma_transport.h"
 
 namespace tfabric::transport {
 namespace {
@@ -49,7 +49,7 @@ Result<std::unique_ptr<Transport>> open(const config::Config& given, const Calle
   const auto addresses = bootstrap::settled_addresses(kernel_interfaces(given), given.rdma);
   Result<std::unique_ptr<Transport>> rdma = std::unique_ptr<Transport>();
   const auto rdma_works = [&rdma](const config::Config& wanted) {
-    rdma = rdma::open_transport(wanted);
+    rdma = device::open_rdma(wanted);
     return rdma.ok();
   };
   const config::Config config = with_rails_of(given, host::interfaces(), addresses, rdma_works);
@@ -71,7 +71,7 @@ Result<std::unique_ptr<Transport>> open(const config::Config& given, const Calle
     return device::open_transport(config);
   }
   if (rdma && *rdma == nullptr) {
-    rdma = rdma::open_transport(config);
+    rdma = device::open_rdma(config);
   }
   if (rdma || config.transport == "rdma") {
     return rdma;

@@ -57,6 +57,10 @@ class RecvComm final : public transport::RecvComm,
   [[nodiscard]] const char* doing() const override TF_IN_TURN;
   [[nodiscard]] const stripe::Traffic& traffic() const override { return inbox_.traffic(); }
   [[nodiscard]] std::size_t outstanding() const override { return inbox_.outstanding(); }
+  // Beside lanes that are offered.
+  [[nodiscard]] bool stands_by(const lane::Lane& lane) const override {
+    return takes_offers_ && !lane.traits().places_remotely;
+  }
   [[nodiscard]] bool in_use() const override { return true; }
   [[nodiscard]] bool is_free(const lane::Lane& lane) const override TF_IN_TURN { return !lane.is_open(); }
   [[nodiscard]] bool uses(const void* data, std::size_t size) const override {

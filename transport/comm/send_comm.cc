@@ -226,10 +226,10 @@ const char* SendComm::doing() const {
   if (!welcomed()) {
     return "connecting";
   }
-  if (outbox_.outstanding() == 0) {
+  if (outstanding() == 0) {
     return "idle";
   }
-  if (outbox_.waits_for_receive()) {
+  if (needs_receive()) {
     return "peer has no receive";
   }
   bool any = false, answered = false;
@@ -238,6 +238,20 @@ const char* SendComm::doing() const {
     answered = answered || (lane->is_open() && lane->timeouts_in_row() == 0);
   }
   return any && !answered ? "no answer" : "sending";
+}
+
+// A message for which no receive is announced waits for as long as NCCL offers it, within microseconds each
+// time. If it has stopped to, it does not want to send any more.
+bool SendComm::is_refused() const {
+  constexpr Duration kStillWanted = std::chrono::seconds(1);
+  if (announced_ == nullptr || !announced_->has_refused()) {
+    return false;
+  }
+  const Instant now = context_.engine.last_turn();
+  if (const std::uint32_t refusals = announced_->refusals(); std::exchange(refusals_, refusals) != refusals) {
+    refused_at_ = now;
+  }
+  return now - refused_at_ < kStillWanted;
 }
 
 // After small messages the peer does not say at once which receives are posted (RecvComm::report_is_due).
@@ -289,6 +303,16 @@ void SendComm::on_progress(Lane& lane) {
     }
   }
   on_submitted();
+}
+
+// Nothing of the peer's comes on them that would end them: they are finished when what it had confirmed has
+// come. Its adapter would repeat for many seconds what the other one takes no more.
+void SendComm::leave_placing_lanes() {
+  for (const auto& lane : lanes_) {
+    if (lane->carries() && lane->traits().places_remotely) {
+      lane->on_leaving();
+    }
+  }
 }
 
 void SendComm::on_peer_finished(Lane& lane) {
@@ -452,6 +476,7 @@ Status SendComm::on_control(const lane::RecordHeader& header, std::span<const st
       peer_reason_ = lane::text_of(body);
       on_peer_closed();
       peer_over_ = peer_over_.value_or(Error{Errc::remote, lane::why_over(peer_reason_)});
+      leave_placing_lanes();
       return {};  // its FIN follows
     case lane::RecordType::read:
       return on_read(body);  // on_progress() of this flow takes it into account

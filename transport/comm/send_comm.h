@@ -41,10 +41,10 @@ struct SendRoute {
   bool spare = false;             // one of its rails has another route of the class: one host has more rails
   bool met = false;               // a lane has been welcomed
   bool waived = false;            // it was due when lanes were scarce, and the comm had one elsewhere
-  // Its lanes are opened by offers, over a rail of that number (context.h); and it leads to the peer's rail
-  // `theirs`, once the peer has named its own.
+  // Its lanes are opened by offers, over a rail of that number (context.h); and which of the peer's it meets,
+  // once the peer has named its own.
   bool by_offer = false;
-  std::optional<std::size_t> theirs;
+  std::optional<lane::RailMeeting> meets;
   // Offers go over it, so it has a lane always; pieces only when its class carries.
   bool always = false;
   flows::FlowJudge judge;
@@ -139,8 +139,12 @@ class SendComm final : public transport::SendComm,
   [[nodiscard]] const char* doing() const override TF_IN_TURN;
   void note_duties(Instant now) const override TF_IN_TURN;
   [[nodiscard]] const stripe::Traffic& traffic() const override { return outbox_.traffic(); }
-  [[nodiscard]] std::size_t outstanding() const override { return outbox_.outstanding(); }
-  [[nodiscard]] bool needs_receive() const override { return outbox_.waits_for_receive(); }
+  [[nodiscard]] std::size_t outstanding() const override {
+    return outbox_.outstanding() + (is_refused() ? 1 : 0);
+  }
+  [[nodiscard]] bool needs_receive() const override {
+    return outbox_.waits_for_receive() || (outbox_.outstanding() == 0 && is_refused());
+  }
   [[nodiscard]] bool in_use() const override { return welcomed(); }
   [[nodiscard]] bool is_free(const lane::Lane& lane) const override TF_IN_TURN {
     return book_.state(lane.id()) == flows::SendFlows::State::gone && outbox_.drained(lane.id());
@@ -156,6 +160,7 @@ class SendComm final : public transport::SendComm,
 
   // Returns the receive that the next message with this tag goes to; nothing if it is not announced yet.
   std::optional<Target> next_target(int tag);
+  [[nodiscard]] bool is_refused() const;
   void ask_for_receive() TF_IN_TURN;
   void ask_kernels() TF_IN_TURN;
   void pump() TF_IN_TURN;
@@ -163,6 +168,7 @@ class SendComm final : public transport::SendComm,
   void wake_paths() TF_IN_TURN;
   void take_acknowledgements() TF_IN_TURN;
   void on_peer_finished(lane::Lane& lane) TF_IN_TURN;
+  void leave_placing_lanes() TF_IN_TURN;
   void close_if_drained(lane::Lane& lane) TF_IN_TURN;
   void leave_lane(lane::Lane& lane) TF_IN_TURN;
   void close_spare_flows(stripe::RouteId route, std::uint32_t keep) TF_IN_TURN;
@@ -212,6 +218,7 @@ class SendComm final : public transport::SendComm,
   [[nodiscard]] bool can_offer(const SendRoute& route) const TF_IN_TURN;
   void waive_offers();
   void begin_without_offers(const Error& why) TF_IN_TURN;
+  [[nodiscard]] bool may_be_offered() const TF_IN_TURN;
   void note_ready(Instant now) TF_IN_TURN;
   [[nodiscard]] bool has_no_taker() const TF_IN_TURN;
   [[nodiscard]] static Error no_taker();
@@ -269,6 +276,8 @@ class SendComm final : public transport::SendComm,
   std::vector<flows::FlowJudge::Sight> readings_;  // of the route that is being measured
   Instant busy_at_{};                              // when a message was last posted, or not done yet
   LaneCounters counters_;
+  mutable std::uint32_t refusals_ = 0;  // of isend(), when they were looked at last, and when they grew
+  mutable Instant refused_at_{};
   // When bytes of messages were last confirmed, or none awaited that; the engine's pauses until then.
   std::uint64_t confirmations_ = 0;
   Instant confirmed_at_{};

@@ -27,15 +27,15 @@ Status SendComm::on_rail(std::span<const std::byte> body) {
   if (!whole) {
     return {};
   }
-  const auto theirs = context_.offered->meet(peer_rails_);
-  if (!theirs) {
-    begin_without_offers(theirs.error());
+  const auto meetings = context_.offered->meet(peer_rails_);
+  if (!meetings) {
+    begin_without_offers(meetings.error());
     return {};
   }
   for (SendRoute& route : routes_) {
     if (route.by_offer) {
-      route.theirs = (*theirs)[route.rail_number];
-      route.waived = !route.theirs;
+      route.meets = (*meetings)[route.rail_number];
+      route.waived = !route.meets;
     }
   }
   tend();
@@ -58,19 +58,23 @@ void SendComm::begin_without_offers(const Error& why) {
     return;
   }
   no_offers_ = why;
+  const SendRoute& route = routes_.front();
+  if (route.path->on_unmet()) {
+    TF_WARN("NET/tfabric: {}: {}. The kernel's connections carry instead, which is slow", route.path->name(),
+            why.message);
+  }
   note_ready(context_.engine.last_turn());
 }
 
 bool SendComm::can_offer(const SendRoute& route) const {
-  return route.theirs && welcomed() && suspicion_.speaker(lane::kMaxControlBytes) != nullptr;
+  return route.meets && welcomed() && suspicion_.speaker(lane::kMaxControlBytes) != nullptr;
 }
 
 bool SendComm::open_offered_lane(stripe::RouteId route) {
   const SendRoute& over = route_at(route);
   lane::OfferingCarrier* carrier = context_.offered->at(over.rail_number);
-  auto opened = carrier == nullptr
-                    ? nullptr
-                    : carrier->offer(*announced_, *over.theirs, context_.options.traffic_class);
+  auto opened =
+      carrier == nullptr ? nullptr : carrier->offer(*announced_, *over.meets, context_.options.traffic_class);
   if (opened == nullptr) {
     return false;
   }
@@ -80,7 +84,7 @@ bool SendComm::open_offered_lane(stripe::RouteId route) {
   outbox_.renew(lane.id());
   book_.opening(route, lane, context_.options.piece_bytes);
   route_at(route).judge.forget(lane.id());
-  offerings_.push_back({.lane = offered, .theirs = *over.theirs, .since = context_.engine.now()});
+  offerings_.push_back({.lane = offered, .theirs = over.meets->theirs, .since = context_.engine.now()});
   return true;
 }
 
@@ -170,6 +174,17 @@ bool SendComm::note_no_taker(Instant now) {
   return true;
 }
 
+// Returns false if each route whose lanes are offered has been tried in vain.
+bool SendComm::may_be_offered() const {
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    const SendRoute& route = routes_[i];
+    if (route.by_offer && !route.waived && (!route.tried || book_.count({i}) > 0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // NCCL can have the comm once a lane of the class that is to carry does, or, for host memory, once others
 // have had time enough.
 void SendComm::note_ready(Instant now) {
@@ -180,7 +195,8 @@ void SendComm::note_ready(Instant now) {
                      std::any_of(lanes_.begin(), lanes_.end(), [this](const auto& lane) TF_IN_TURN {
                        return lane->carries() && !stands_by(*lane);
                      });
-  const bool waits = offers() && (context_.offered->takes_gpu_memory() || now - opened_at_ < head_start());
+  const bool waits = offers() && (context_.offered->takes_gpu_memory() ||
+                                  (now - opened_at_ < head_start() && may_be_offered()));
   if (!whole && waits) {
     return;
   }

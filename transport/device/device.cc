@@ -144,6 +144,25 @@ Error Device::no_way_to(const session::Handle& peer, const std::optional<Error>&
                             net::to_string(first.address))};
 }
 
+// Over those rails whose lanes are opened by offers. Which of the peer's they meet, it says later.
+std::vector<comm::SendRoute> Device::offered_routes(const session::Handle& peer) {
+  std::vector<comm::SendRoute> routes;
+  const std::size_t count = context_.offered == nullptr ? 0 : context_.offered->count();
+  for (std::size_t i = 0; i < count; ++i) {
+    lane::OfferingCarrier* carrier = context_.offered->at(i);
+    const std::uint32_t lanes = context_.options.offered_lanes;
+    routes.push_back({.carrier = carrier->number(),
+                      .rail_number = static_cast<std::uint16_t>(i),
+                      .path = context_.peers.paths.path(carrier->name(), peer.endpoints.front().address,
+                                                        {.network = true, .flows = lanes, .most = lanes}),
+                      .wanted = lanes,
+                      .joined = {},
+                      .by_offer = true,
+                      .meets = {}});
+  }
+  return routes;
+}
+
 // Returns none while the link of one of the device's own rails is being made.
 Result<std::vector<comm::SendRoute>> Device::routes_to(const session::Handle& peer) {
   std::vector<session::RailEnd> ours, theirs;
@@ -156,6 +175,7 @@ Result<std::vector<comm::SendRoute>> Device::routes_to(const session::Handle& pe
   std::transform(peers.begin(), peers.end(), std::back_inserter(theirs),
                  [](const session::PeerRail& each) { return each.end; });
   std::vector<comm::SendRoute> routes;
+  std::vector<comm::SendRoute> offered = offered_routes(peer);
   std::optional<Error> why_none;
   for (const session::RailPair& pair : session::pair_rails(ours, theirs)) {
     const session::Endpoint& end = *session::nearest_of(ours[pair.ours], peers[pair.theirs]);
@@ -188,12 +208,15 @@ Result<std::vector<comm::SendRoute>> Device::routes_to(const session::Handle& pe
                       .path = std::move(path),
                       .wanted = lanes,
                       .joined = {},
-                      .spare = spare});
+                      .spare = spare,
+                      .meets = {},
+                      .always = !offered.empty()});
   }
   if (routes.empty()) {
     return no_way_to(peer, why_none);
   }
-  return routes;
+  std::move(routes.begin(), routes.end(), std::back_inserter(offered));
+  return offered;
 }
 
 // Returns a carrier of none while the link is being made.

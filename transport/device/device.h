@@ -1,4 +1,4 @@
-// A device of the TCP transport: one or more rails, shown to NCCL as one; and one over several engines.
+// A device: one or more rails, shown to NCCL as one; and one over several engines.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,8 @@ class Device final : public transport::Device {
   struct AttemptNumbers {
     std::uint64_t first = 1, step = 1;
   };
-  // `port`: at which our own TCP listens, in this engine.
+  // Beside `rails`, it has those of Context::offered, which are its own. `port`: at which our own TCP
+  // listens, in this engine.
   Device(const comm::Context& context, std::uint16_t port, session::Acceptor& acceptor,
          std::vector<DeviceRail> rails, transport::DeviceProperties properties, AttemptNumbers numbers)
       : context_(context),
@@ -68,6 +69,7 @@ class Device final : public transport::Device {
   Result<bool> advance(Attempt& attempt);
   Result<bool> open_lanes(Attempt& attempt);
   Result<std::vector<comm::SendRoute>> routes_to(const session::Handle& peer) TF_IN_TURN;
+  [[nodiscard]] std::vector<comm::SendRoute> offered_routes(const session::Handle& peer) TF_IN_TURN;
   static Result<rails::Route> way_over(rails::Rail& rail, const net::IpAddress& peer,
                                        std::uint64_t process) TF_IN_TURN;
   [[nodiscard]] Error no_way_to(const session::Handle& peer, const std::optional<Error>& why) const;

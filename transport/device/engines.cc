@@ -197,11 +197,18 @@ bool Engines::add_absent(const config::Rail& rail) {
 void Engines::show_last_rail(Unit& unit) {
   if (unit.report != nullptr) {
     const engine::Guard guard(unit.engine.lock());
-    unit.report->add_rail(shown(*unit.rails.back()));
+    unit.report->show_rail(shown(*unit.rails.back()));
   }
   if (faults_ != nullptr && &unit == units_.front().get()) {
     const engine::Guard guard(unit.engine.lock());
     faults_->add_rail(unit.rails.back()->config().name, unit.rails.back()->rehearsal());
+  }
+}
+
+void Engines::show_rail(Unit& unit, report::ShownRail rail) {
+  const engine::Guard guard(unit.engine.lock());
+  if (unit.report != nullptr) {
+    unit.report->show_rail(std::move(rail));
   }
 }
 

@@ -53,6 +53,8 @@ class Engines {
   Result<std::vector<transport::RailFault>> open_rails(const config::Tcp& config,
                                                        std::span<const transport::RailFault> missing);
   Status open_rail(const config::Rail& rail);
+  // A rail of one engine alone, whose carriers are none of these classes' doing: that is new, or has changed.
+  void show_rail(Unit& unit, report::ShownRail rail);
   // Tries all rails at once, and returns their faults; takes seconds if there are any. Rails must be open.
   [[nodiscard]] std::vector<transport::RailFault> probe_rails();
   void announce_rails();

@@ -138,6 +138,7 @@ std::optional<AnnouncedReceives::Group> AnnouncedReceives::next() {
   }
   first_[first->group % kReceives].store(number, std::memory_order_relaxed);
   next_.store(number + first->count, std::memory_order_relaxed);
+  refused_.store(false, std::memory_order_relaxed);
   return group;
 }
 

@@ -120,6 +120,8 @@ class AnnouncedReceives {
   std::optional<Group> next();
   // How often next() had none: the sender waits for the receiver, or for what it has written.
   [[nodiscard]] std::uint32_t refusals() const { return refusals_.load(std::memory_order_relaxed); }
+  // It had none the last time.
+  [[nodiscard]] bool has_refused() const { return refused_.load(std::memory_order_relaxed); }
   // A record has announced a group: without the places of its receives. Fails if it is malformed, or if more
   // are announced than may be open.
   Status take(stripe::GroupId group, std::span<const std::byte> body);
@@ -143,13 +145,17 @@ class AnnouncedReceives {
     std::uint8_t index = 0, count = 0, on_host = 0;
   };
 
-  void refuse() { refusals_.store(refusals() + 1, std::memory_order_relaxed); }  // one thread does
+  void refuse() {  // one thread does
+    refusals_.store(refusals() + 1, std::memory_order_relaxed);
+    refused_.store(true, std::memory_order_relaxed);
+  }
   [[nodiscard]] static std::optional<Announcement> read(Announcement& slot, std::uint32_t number);
   [[nodiscard]] std::optional<Announcement> text_of(std::uint32_t number) const;
 
   std::shared_ptr<AnnouncementBlock> block_ = std::make_shared<AnnouncementBlock>();
   std::array<Told, kReceives> told_;
   std::atomic<std::uint32_t> next_{1}, refusals_{0};
+  std::atomic<bool> refused_{false};
   std::array<std::atomic<std::uint32_t>, kReceives> first_{};  // by group: the number of its first receive
   std::array<Given, kReceives> given_{};                       // by group
 };

@@ -51,13 +51,20 @@ struct FlushPlace {
   std::uint32_t key = 0;  // RegisteredMemory's, of the carrier's rail
 };
 
+// Which of the peer's rails one of ours meets, and by which of the ways that its carrier has: a number of the
+// carrier's.
+struct RailMeeting {
+  std::size_t theirs = 0, way = 0;
+  bool operator==(const RailMeeting&) const = default;
+};
+
 // What opens such lanes. They must not outlive it.
 class OfferingCarrier : public engine::Carrier {
  public:
-  // The sender's end of a lane to the peer's rail of that number. `announced`, of its comm, outlives the
-  // lane. `traffic_class`: the communicator's, which counts unless the configuration names one; -1: none.
-  // Null: the carrier cannot have more lanes now.
-  virtual std::unique_ptr<OfferedLane> offer(AnnouncedReceives& announced, std::size_t theirs,
+  // The sender's end of a lane to the peer's rail. `announced`, of its comm, outlives the lane.
+  // `traffic_class`: the communicator's, which counts unless the configuration names one; -1: none. Null: the
+  // carrier cannot have more lanes now.
+  virtual std::unique_ptr<OfferedLane> offer(AnnouncedReceives& announced, const RailMeeting& meeting,
                                              int traffic_class) TF_IN_TURN = 0;
   // The receiver's end, for an offer that has come.
   virtual Result<std::unique_ptr<OfferedLane>> take_up(std::span<const std::byte> offer,
@@ -111,7 +118,7 @@ class OfferedRails {
   [[nodiscard]] virtual std::vector<std::byte> describe(std::size_t rail) const = 0;
   // Which of the peer's rails each of these meets, by what the peer says of its own; nothing: it meets none.
   // Fails if that is malformed, or if no two rails meet, and says why.
-  [[nodiscard]] virtual Result<std::vector<std::optional<std::size_t>>> meet(
+  [[nodiscard]] virtual Result<std::vector<std::optional<RailMeeting>>> meet(
       std::span<const std::vector<std::byte>> theirs) const = 0;
   // Memory of a GPU may be registered, which no other lane carries: a comm is not connected without one.
   [[nodiscard]] virtual bool takes_gpu_memory() const = 0;

@@ -6,6 +6,7 @@
 
 #include "config/keys.h"
 #include "hugepage/budget.h"
+#include "transport/bootstrap/addresses.h"
 #include "transport/rails/device_plan.h"
 #include "transport/rails/kernel_rail.h"
 #include "transport/rails/limits.h"
@@ -192,6 +193,19 @@ Result<RailPlan> plan_rails(const config::Config& config, const HostView& host) 
                           [&](const config::Rail& rail) { return rail.name == fault.rail; });
     });
     plan->missing = std::move(missing);
+  }
+  return plan;
+}
+
+Result<RailPlan> plan_beside(const config::Config& config, const HostView& host) {
+  config::Config own = config;
+  own.tcp.rails.clear();
+  Result<RailPlan> plan = plan_of(own, {}, host);
+  if (plan) {
+    plan->lifeboats = kernel_rails(config.rdma, host.addresses);
+    if (plan->lifeboats.empty()) {
+      return Error{Errc::unusable, bootstrap::nothing_offered(host.addresses, config.rdma)};
+    }
   }
   return plan;
 }

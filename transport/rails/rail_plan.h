@@ -41,6 +41,10 @@ Result<RailPlan> plan_rails(const config::Config& config, const HostView& host);
 Result<RailPlan> plan_of(const config::Config& config, const std::vector<std::size_t>& used,
                          const HostView& host);
 
+// For a process whose rails are of another kind than TCP's, and whose comms have one of the kernel's beside
+// them (RailPlan::lifeboats), whether the configuration names some or not.
+Result<RailPlan> plan_beside(const config::Config& config, const HostView& host);
+
 // How the engines are turned: as configured or, if that is "auto", as suits the CPUs that the process may run
 // on.
 [[nodiscard]] engine::ProgressMode progress_mode(const config::Engine& config, std::uint32_t engines,

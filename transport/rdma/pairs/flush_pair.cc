@@ -84,7 +84,7 @@ void FlushPair::post() {
 
 void FlushPair::on_completion(const ibv_wc& completion) {
   const std::uint32_t number = unpack_work_id(completion.wr_id).number;
-  send_->complete(number, [](WorkOwner&) {});
+  send_->complete(number);
   if (completion.status != IBV_WC_SUCCESS) {
     fail(completion_fault(completion,
                           fmt::format("queue pair {:#x} of {}", queue_pair_->qp_num, options_.rail->name)));

@@ -48,6 +48,8 @@ class FlushPair {
   void fail(const std::string& why) TF_IN_TURN;
   // Tells what is done; once in a turn.
   void on_turn() TF_IN_TURN;
+  // Null before it is made.
+  [[nodiscard]] const SendQueue* send_queue() const { return send_ ? &*send_ : nullptr; }
   [[nodiscard]] bool has_news() const { return !done_.empty(); }
 
  private:

@@ -59,7 +59,7 @@ int Pair::make_now() {
   cap.max_send_wr = sends_of(options_.sends);
   cap.max_recv_wr = receives_of(options_.sends);
   cap.max_send_sge = cap.max_recv_sge = 1;
-  cap.max_inline_data = sizeof(Notice);
+  cap.max_inline_data = std::min<std::uint32_t>(options_.connection.inline_bytes, sizeof(Notice));
   ibv_qp_cap made = cap;
   Result<QueuePair> queue_pair = create_queue_pair(*rail.verbs, *rail.pd, *options_.cq, made);
   if (!queue_pair) {

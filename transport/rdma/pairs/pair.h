@@ -43,6 +43,9 @@ class PairUser {
   ~PairUser() = default;
 };
 
+// Used receives are posted again in batches of this size.
+inline constexpr std::uint32_t kReceiveBatch = 32;
+
 class Pair {
  public:
   struct Options {
@@ -72,6 +75,8 @@ class Pair {
   Pair& operator=(const Pair&) = delete;
 
   [[nodiscard]] std::uint32_t id() const { return options_.id; }
+  // Null before it is made.
+  [[nodiscard]] const SendQueue* send_queue() const { return send_ ? &*send_ : nullptr; }
   [[nodiscard]] std::uint32_t completions() const { return completions_of(options_.sends); }
   void set_user(PairUser* user) { user_ = user; }
 
@@ -119,6 +124,9 @@ class Pair {
   void forgive(Duration pause) { progressed_at_ += pause; }
   // When something was last completed, or began to be waited for.
   [[nodiscard]] Instant progressed_at() const { return progressed_at_; }
+  // The next completion of what was sent takes no longer, if the network and the peer are well: as the last
+  // ones have (RFC 6298 §2 has it of round trips). A port shared by many pairs takes its time.
+  [[nodiscard]] Duration patience() const;
   void on_completion(const ibv_wc& completion, Instant now) TF_IN_TURN;
 
   // --- its end
@@ -130,6 +138,8 @@ class Pair {
   void go_on_closing() TF_IN_TURN;
 
  private:
+  static constexpr std::uint32_t kFewGaps = 8;
+
   enum class State : std::uint8_t { new_, making, made, connecting, ready, closing, fenced };
 
   void begin(State during, int (Pair::*job)(), State after, void (Pair::*done)()) TF_IN_TURN;
@@ -144,6 +154,8 @@ class Pair {
   [[nodiscard]] int connect_now();
   // Returns how many were posted: all, unless `returned` is an error.
   std::uint32_t post_receives(std::uint32_t count, int& returned);
+  void signal();
+  void measure(Duration gap);
   void take_receive(const ibv_wc& completion) TF_IN_TURN;
   void take_send(const ibv_wc& completion) TF_IN_TURN;
   void fail(std::string why, bool silent = false) TF_IN_TURN;
@@ -169,13 +181,15 @@ class Pair {
   std::uint32_t refused_receives_ = 0;
   std::deque<Mark> marks_;
   std::uint32_t work_ = 0, signalled_ = 0;  // numbers of work requests: the last, and the last signalled
-  std::uint32_t staged_ = 0;
+  std::uint32_t staged_ = 0, unsignalled_bytes_ = 0;
   std::uint64_t given_ = 0, confirmed_ = 0, taken_ = 0, credit_given_ = 0;
   mutable std::uint64_t credited_ = 0;
   std::uint32_t receives_out_ = 0, used_ = 0;  // receives that are posted; those to be posted again
   Instant progressed_at_{};
-  bool busy_ = false;      // a job is being done
-  bool in_error_ = false;  // the queue pair is in the error state for all we know
+  Duration gap_{}, gap_variation_{};  // smoothed, between completions of what was sent
+  std::uint32_t gaps_ = 0;            // that were measured, up to kFewGaps
+  bool busy_ = false;                 // a job is being done
+  bool in_error_ = false;             // the queue pair is in the error state for all we know
   bool device_lost_ = false;
   bool last_posted_ = false;  // post_last()
 };

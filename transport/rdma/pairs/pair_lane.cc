@@ -13,15 +13,10 @@
 namespace tfabric::rdma::pairs {
 namespace {
 
-// What is under way is completed by then, unless the network or the peer is silent: adapters tell of nothing
-// before their own retries are over, which takes seconds.
-constexpr Duration kStep = std::chrono::milliseconds(15);
 // A pair that nothing shows to be alive is probed so often while something is expected of it.
 constexpr Duration kHeartbeat = std::chrono::seconds(1);
 // Work requests of a piece, or of a record, and some for credit.
 constexpr std::uint32_t kRoom = 8;
-// Of a piece: a quick port completes it long before silence makes the pair suspicious.
-constexpr std::uint32_t kMostBytes = 8u << 20;
 
 }  // namespace
 
@@ -32,6 +27,9 @@ PairLane::PairLane(PortCarrier& carrier, std::shared_ptr<Pair> pair, const Ends&
 }
 
 PairLane::~PairLane() {
+  if (traffic_ != nullptr) {
+    --traffic_->lanes;
+  }
   pair_->set_user(nullptr);
   pair_->close();
   carrier_->forget(*this);
@@ -44,7 +42,7 @@ void PairLane::attach(lane::LaneEvents& events, lane::ControlSink& control, stri
 }
 
 engine::Carrier& PairLane::carrier() const { return *carrier_; }
-std::string PairLane::remote() const { return to_string(pair_->there().port.gid); }
+std::string PairLane::remote() const { return net::to_string(net::from_octets(pair_->there().port.gid)); }
 std::string PairLane::label() const {
   return fmt::format("queue pair {:#x} of {}", pair_->here().queue_pair.number, carrier_->name());
 }
@@ -61,7 +59,7 @@ Status PairLane::on_answer(std::span<const std::byte> answer) {
     return Error{Errc::internal, fmt::format("{}: the peer's answer is malformed", name())};
   }
   answered_ = true;
-  pair_->connect(*there);
+  connect(*there);
   return {};
 }
 
@@ -209,15 +207,19 @@ void PairLane::count_confirmed() {
   for (; counted_ < pair_->confirmed(); ++counted_) {
     queued_ -= lengths_.front();
     delivered_ += lengths_.front();
+    traffic_->sent_bytes += lengths_.front();
     lengths_.pop_front();
   }
 }
 
 // --- how it is
 
+// Adapters tell of nothing before their own retries are over, which takes seconds.
 std::uint32_t PairLane::timeouts_in_row() const {
   const Duration silent = carrier_->now() - pair_->progressed_at();
-  return pair_->is_awaited() && silent > Duration::zero() ? static_cast<std::uint32_t>(silent / kStep) : 0;
+  return pair_->is_awaited() && silent > Duration::zero()
+             ? static_cast<std::uint32_t>(silent / pair_->patience())
+             : 0;
 }
 
 std::uint32_t PairLane::probes_unanswered() const { return awaits_peer() ? 0 : timeouts_in_row(); }
@@ -258,12 +260,18 @@ void PairLane::on_made() {
   text_ = encode(pair_->here());
   rename();
   if (ends_.offer) {
-    pair_->connect(*ends_.offer);
+    connect(*ends_.offer);
   }
   on_news();
 }
 
 void PairLane::on_ready() { on_news(); }
+
+void PairLane::connect(const PairEnd& there) {
+  traffic_ = &carrier_->traffic_with(there.port.gid);
+  ++traffic_->lanes;
+  pair_->connect(there);
+}
 
 // The failure may occur inside a call by the comm, so on_lost() is called later, from on_turn().
 void PairLane::on_failed(std::string why, bool silent) {
@@ -330,6 +338,12 @@ bool PairLane::on_tick() {
     }
   }
   return watched_;
+}
+
+void PairLane::on_link_away() {
+  if (is_open() && events_ != nullptr) {
+    events_->on_away(*this);
+  }
 }
 
 // What the peer had sent before it left was acknowledged before, and has come since.

@@ -30,6 +30,9 @@ class LocalMemory {
 
 class PairLane final : public lane::OfferedLane, private PairUser {
  public:
+  // Of a piece: a quick port completes it long before silence makes the pair suspicious.
+  static constexpr std::uint32_t kMostBytes = 8u << 20;
+
   // What one end has to know.
   struct Ends {
     // At the sender's end: what its comm knows of receives, and the number of the receiver's rail among their
@@ -98,6 +101,7 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   // Returns false if it awaits nothing any more.
   bool on_tick() TF_IN_TURN;
   void on_round(Instant now) TF_IN_TURN;
+  void on_link_away() TF_IN_TURN;
 
  private:
   void on_made() override TF_IN_TURN;
@@ -111,6 +115,7 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   void finish() override TF_IN_TURN { pair_->close(); }
   void reset(std::string_view /*reason*/) override TF_IN_TURN { pair_->close(); }
   std::optional<std::uint64_t> begin_fence() override TF_IN_TURN;
+  void connect(const PairEnd& there) TF_IN_TURN;
   void note();
   void post() TF_IN_TURN;
   void watch() TF_IN_TURN;
@@ -136,7 +141,8 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   lane::LaneEvents* events_ = nullptr;
   lane::ControlSink* control_ = nullptr;
   stripe::Inbox* inbox_ = nullptr;
-  Batch batch_;  // that is open: its data is staged, and nothing behind it
+  engine::PeerTraffic* traffic_ = nullptr;  // with its peer, once that is known
+  Batch batch_;                             // that is open: its data is staged, and nothing behind it
   std::uint32_t batch_bytes_ = 0;
   std::uint32_t batch_of_ = 0;         // the group's receives
   std::deque<std::uint32_t> lengths_;  // by position, of what is not confirmed; of a record 0

@@ -74,6 +74,7 @@ Status PairLane::take_piece(const stripe::Arrival& piece) {
                                              piece.group.value)};
   }
   brought_ = true;
+  traffic_->received_bytes += piece.length;
   inbox_->placed(**receive, stripe::lines_of(piece.length));
   return {};
 }

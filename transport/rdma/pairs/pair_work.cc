@@ -11,8 +11,11 @@
 namespace tfabric::rdma::pairs {
 namespace {
 
-// Writes of at least this size are signalled even in the middle of a chain.
+// After so many bytes a write is signalled even in the middle of a chain: completions show that it gets on.
 constexpr std::uint32_t kSignalBytes = 64u << 10;
+// Of a pair's patience: at least, and while little has been measured.
+constexpr Duration kLeastPatience = std::chrono::milliseconds(15),
+                   kFirstPatience = std::chrono::milliseconds(50);
 
 }  // namespace
 
@@ -45,6 +48,16 @@ void Pair::stage(const Work& work) {
   send_->stage(work);
   ++work_;
   ++staged_;
+  unsignalled_bytes_ += work.length;
+  if (unsignalled_bytes_ >= kSignalBytes) {
+    signal();
+  }
+}
+
+void Pair::signal() {
+  send_->signal();
+  signalled_ = work_;
+  unsignalled_bytes_ = 0;
 }
 
 void Pair::stage_notice() {
@@ -78,10 +91,6 @@ std::uint64_t Pair::stage_end(Work work, const Immediate& immediate) {
   stage(work);
   ++given_;
   marks_.push_back({.work = work_, .position = given_});
-  if (work.length >= kSignalBytes && state_ == State::ready) {
-    send_->signal();
-    signalled_ = work_;
-  }
   return given_;
 }
 
@@ -96,8 +105,7 @@ void Pair::post() {
     progressed_at_ = std::max(progressed_at_, options_.connection.now());
   }
   if (waited_for || !send_->awaited()) {
-    send_->signal();
-    signalled_ = work_;
+    signal();
   }
   if (const int returned = send_->post(); returned != 0) {
     fail(fmt::format("work cannot be posted: {}", verbs_fault(returned)));
@@ -143,13 +151,32 @@ std::optional<Notice> Pair::notice(std::uint8_t slot) const {
   return there;
 }
 
+Duration Pair::patience() const {
+  return std::max(gaps_ < kFewGaps ? kFirstPatience : kLeastPatience, gap_ + 4 * gap_variation_);
+}
+
+void Pair::measure(Duration gap) {
+  if (gaps_ == 0) {
+    gap_ = gap;
+    gap_variation_ = gap / 2;
+  } else {
+    gap_variation_ += (std::chrono::abs(gap - gap_) - gap_variation_) / 4;
+    gap_ += (gap - gap_) / 8;
+  }
+  gaps_ = std::min(gaps_ + 1, kFewGaps);
+}
+
 void Pair::on_completion(const ibv_wc& completion, Instant now) {
-  if (unpack_work_id(completion.wr_id).receive) {
+  const bool receive = unpack_work_id(completion.wr_id).receive, well = completion.status == IBV_WC_SUCCESS;
+  if (well && !receive) {
+    measure(now - progressed_at_);
+  }
+  if (receive) {
     take_receive(completion);
   } else {
     take_send(completion);
   }
-  if (completion.status == IBV_WC_SUCCESS) {
+  if (well) {
     progressed_at_ = now;
   }
 }
@@ -182,7 +209,7 @@ void Pair::take_receive(const ibv_wc& completion) {
 
 void Pair::take_send(const ibv_wc& completion) {
   const std::uint32_t number = unpack_work_id(completion.wr_id).number;
-  send_->complete(number, [](WorkOwner&) {});
+  send_->complete(number);
   if (completion.status != IBV_WC_SUCCESS) {
     if (state_ == State::ready) {
       fail(completion_fault(completion, fmt::format("queue pair {:#x} of {}", here_.queue_pair.number,

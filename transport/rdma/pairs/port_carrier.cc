@@ -35,21 +35,57 @@ constexpr engine::Traits kTraits{.answers_without_process = true,
 
 }  // namespace
 
-PortCarrier::PortCarrier(Options options) : OfferingCarrier(kTraits), options_(std::move(options)) {}
+PortCarrier::PortCarrier(Options options)
+    : OfferingCarrier(kTraits),
+      options_(std::move(options)),
+      rail_(options_.ways->rail(options_.ways->usual().number)) {}
 
 // Jobs that are being done use the pairs.
-PortCarrier::~PortCarrier() { options_.control.reset(); }
+PortCarrier::~PortCarrier() {
+  options_.control.reset();
+  const Counters did = work();
+  if (did.work_requests > 0) {
+    TF_INFO(
+        "NET/tfabric: RDMA over {}: {} pieces and records sent, {} received, {} flushes; {} work requests in "
+        "{} doorbells, {} completions",
+        name(), did.given, did.taken, did.flushes, did.work_requests, did.doorbells, did.completions);
+  }
+}
+
+PortCarrier::Counters PortCarrier::work() const {
+  Counters all = past_;
+  for (const Place& place : places_) {
+    if (place.pair) {
+      all.add(*place.pair);
+    }
+  }
+  if (flusher_ != nullptr) {
+    all.add(flusher_->send_queue());
+  }
+  return all;
+}
+
+void PortCarrier::Counters::add(const SendQueue* queue) {
+  work_requests += queue == nullptr ? 0 : queue->posted();
+  doorbells += queue == nullptr ? 0 : queue->posts();
+}
+
+void PortCarrier::Counters::add(const Pair& pair) {
+  add(pair.send_queue());
+  given += pair.given();
+  taken += pair.taken();
+}
 
 std::uint32_t PortCarrier::largest_whole() const {
   const std::uint64_t routed = options_.connection.adaptive_routing_bytes;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.rail.max_message_bytes, routed));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(largest_write(), routed));
 }
 
 // --- pairs
 
-std::unique_ptr<lane::OfferedLane> PortCarrier::offer(lane::AnnouncedReceives& announced, std::size_t theirs,
-                                                      int traffic_class) {
-  return make(announced.block(), {.announced = &announced, .rail = theirs, .offer = {}},
+std::unique_ptr<lane::OfferedLane> PortCarrier::offer(lane::AnnouncedReceives& announced,
+                                                      const lane::RailMeeting& meeting, int traffic_class) {
+  return make(announced.block(), {.announced = &announced, .rail = meeting.theirs, .offer = {}}, meeting.way,
               {.traffic_class = session::traffic_class_of(options_.traffic_class, traffic_class),
                .service_level = session::service_level_of(options_.service_level, traffic_class)});
 }
@@ -60,9 +96,12 @@ Result<std::unique_ptr<lane::OfferedLane>> PortCarrier::take_up(std::span<const 
   if (!there) {
     return Error{Errc::internal, "the peer's offer of a queue pair is malformed"};
   }
+  // What it sends is short: announcements, and that something has come.
+  const int own = options_.control_traffic_class;
   std::unique_ptr<lane::OfferedLane> lane =
-      make(announcer.block(), {.offer = there},
-           {.traffic_class = there->traffic_class, .service_level = there->service_level});
+      make(announcer.block(), {.offer = there}, options_.ways->usual().number,
+           {.traffic_class = own < 0 ? there->traffic_class : static_cast<std::uint8_t>(own),
+            .service_level = there->service_level});
   if (lane == nullptr) {
     return Error{Errc::unusable, fmt::format("rail {} cannot have more queue pairs", name())};
   }
@@ -77,8 +116,7 @@ std::optional<std::size_t> PortCarrier::queue_for(std::uint32_t completions) {
   if (roomy != queues_.end()) {
     return static_cast<std::size_t>(roomy - queues_.begin());
   }
-  Result<CompletionQueue> made =
-      create_completion_queue(*options_.rail.verbs, *options_.rail.context, options_.completions);
+  Result<CompletionQueue> made = create_completion_queue(*rail_.verbs, *rail_.context, options_.completions);
   if (!made) {
     TF_WARN("NET/tfabric: rail {}: {}", name(), made.error().message);
     return std::nullopt;
@@ -88,7 +126,8 @@ std::optional<std::size_t> PortCarrier::queue_for(std::uint32_t completions) {
 }
 
 std::unique_ptr<PairLane> PortCarrier::make(const std::shared_ptr<lane::AnnouncementBlock>& block,
-                                            const PairLane::Ends& ends, const Service& service) {
+                                            const PairLane::Ends& ends, std::size_t way,
+                                            const Service& service) {
   ConnectionOptions connection = options_.connection;
   connection.traffic_class = service.traffic_class;
   connection.service_level = service.service_level;
@@ -103,7 +142,7 @@ std::unique_ptr<PairLane> PortCarrier::make(const std::shared_ptr<lane::Announce
   queues_[*queue].promised += completions;
   place->queue = *queue;
   const auto number = static_cast<std::size_t>(place - places_.begin());
-  place->pair = std::make_shared<Pair>(Pair::Options{.rail = &options_.rail,
+  place->pair = std::make_shared<Pair>(Pair::Options{.rail = &options_.ways->rail(way),
                                                      .connection = connection,
                                                      .control = options_.control.get(),
                                                      .cq = queues_[*queue].queue.get(),
@@ -120,12 +159,12 @@ void PortCarrier::flush(std::span<const lane::FlushPlace> places, lane::FlushUse
                         std::uint64_t number) {
   if (flusher_ == nullptr) {
     const std::optional<std::size_t> queue = queue_for(FlushPair::kWorks);
-    flusher_ =
-        std::make_unique<FlushPair>(FlushPair::Options{.rail = &options_.rail,
-                                                       .connection = &options_.connection,
-                                                       .control = options_.control.get(),
-                                                       .cq = queue ? queues_[*queue].queue.get() : nullptr,
-                                                       .id = id_of(kFlushPlace, 0)});
+    flusher_ = std::make_unique<FlushPair>(
+        FlushPair::Options{.rail = &options_.ways->rail(options_.ways->usual().number),
+                           .connection = &options_.connection,
+                           .control = options_.control.get(),
+                           .cq = queue ? queues_[*queue].queue.get() : nullptr,
+                           .id = id_of(kFlushPlace, 0)});
     if (lost_ || !queue) {
       flusher_->fail(lost_ ? "its device has failed" : "there is no completion queue for it");
     } else {
@@ -133,6 +172,7 @@ void PortCarrier::flush(std::span<const lane::FlushPlace> places, lane::FlushUse
       flusher_->make();
     }
   }
+  ++past_.flushes;
   flusher_->flush(places, user, number);
 }
 
@@ -156,6 +196,13 @@ void PortCarrier::forget(PairLane& lane) {
   std::replace(noted_now_.begin(), noted_now_.end(), &lane, static_cast<PairLane*>(nullptr));
 }
 
+engine::PeerTraffic& PortCarrier::traffic_with(const Gid& peer) {
+  const net::IpAddress remote = net::from_octets(peer);
+  const auto known =
+      std::find_if(peers_.begin(), peers_.end(), [&](const auto& each) { return each.remote == remote; });
+  return known != peers_.end() ? *known : peers_.emplace_back(engine::PeerTraffic{.remote = remote});
+}
+
 // Frees the places of fenced pairs, and their share of the completion queue. A lane keeps its Pair object.
 void PortCarrier::go_on_closing() {
   for (std::size_t i = 0; i < closing_.size();) {
@@ -166,12 +213,28 @@ void PortCarrier::go_on_closing() {
       continue;
     }
     queues_[at.queue].promised -= at.pair->completions();
+    past_.add(*at.pair);
     at.pair.reset();
     closing_.erase(closing_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 
+// Its lanes go on, and may be given up: what is on the way may be lost.
+void PortCarrier::on_link(bool up) {
+  if (up == !away_) {
+    return;
+  }
+  away_ = up ? std::nullopt : std::optional(now_);
+  absences_ += up || lost_ ? 0 : 1;
+  for (std::size_t i = 0; i < places_.size() && !up; ++i) {
+    if (PairLane* lane = place(i).lane; lane != nullptr) {
+      lane->on_link_away();
+    }
+  }
+}
+
 void PortCarrier::on_device_lost() {
+  absences_ += lost_ || away_ ? 0 : 1;
   lost_ = lost_.value_or(now_);
   if (flusher_ != nullptr) {
     flusher_->fail("its device has failed");
@@ -184,8 +247,10 @@ void PortCarrier::on_device_lost() {
 }
 
 std::string PortCarrier::why_away(Instant now) const {
-  return lost_ ? fmt::format("rail {}: its device has failed {:.1f} s ago", name(),
-                             std::chrono::duration<double>(now - *lost_).count())
+  const std::optional<Instant> since = away_since();
+  return since ? fmt::format("rail {}: {} {:.1f} s ago", name(),
+                             lost_ ? "its device has failed" : "its port has lost its link",
+                             std::chrono::duration<double>(now - *since).count())
                : std::string();
 }
 
@@ -219,6 +284,7 @@ bool PortCarrier::poll() {
         pair->on_completion(completions[static_cast<std::size_t>(j)], now_);
       }
       any = any || taken > 0;
+      past_.completions += static_cast<std::uint64_t>(taken);
     }
   }
   return any;

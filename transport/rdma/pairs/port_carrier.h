@@ -2,7 +2,9 @@
 // engine's turns.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "transport/engine/polled.h"
 #include "transport/rdma/pairs/flush_pair.h"
 #include "transport/rdma/pairs/pair_lane.h"
+#include "transport/rdma/pairs/port_ways.h"
 #include "transport/rdma/verbs/owners.h"
 
 namespace tfabric::rdma::pairs {
@@ -20,21 +23,35 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   static constexpr Duration kTick = std::chrono::milliseconds(1), kRound = std::chrono::milliseconds(50);
 
   struct Options {
-    Rail rail;
-    ConnectionOptions connection;                // its traffic class and service level count for nothing
-    int traffic_class = -1, service_level = -1;  // as configured; -1: the communicator's
+    PortWays* ways = nullptr;      // outlives the carrier
+    ConnectionOptions connection;  // its traffic class and service level count for nothing
+    // As configured; -1: the communicator's. `control_traffic_class`: of receivers' ends; -1: the same.
+    int traffic_class = -1, service_level = -1, control_traffic_class = -1;
     std::unique_ptr<Control> control;
     const LocalMemory* memory = nullptr;  // outlives the carrier
     int completions = 16384;              // entries of a completion queue; more of them are made as needed
   };
   explicit PortCarrier(Options options);
-  ~PortCarrier() override;
+  ~PortCarrier() override;  // logs what it has carried, and by how much work
+
+  // Since it was made.
+  struct Counters {
+    std::uint64_t given = 0, taken = 0;  // immediates: pieces, or groups of small messages, and records
+    std::uint64_t work_requests = 0, doorbells = 0, completions = 0, flushes = 0;
+    void add(const SendQueue* queue);
+    void add(const Pair& pair);
+  };
+  [[nodiscard]] Counters work() const;
 
   // The device is dead, whatever its verbs say.
   void on_device_lost() TF_IN_TURN;
+  // The port has no link any more, or has one again. At first it has.
+  void on_link(bool up) TF_IN_TURN;
 
   [[nodiscard]] const LocalMemory& memory() const { return *options_.memory; }
-  [[nodiscard]] std::uint32_t largest_write() const { return options_.rail.max_message_bytes; }
+  // Of a work request: completions of larger ones would say too rarely that the port gets on.
+  static constexpr std::uint32_t kMostWrite = 1u << 20;
+  [[nodiscard]] std::uint32_t largest_write() const { return std::min(rail_.max_message_bytes, kMostWrite); }
   // The largest message whose immediate goes with it: adaptive routing may reorder what a write carries.
   [[nodiscard]] std::uint32_t largest_whole() const;
   // The time of this turn.
@@ -44,7 +61,8 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   [[nodiscard]] std::size_t pairs() const;
 
   // --- lane::OfferingCarrier
-  std::unique_ptr<lane::OfferedLane> offer(lane::AnnouncedReceives& announced, std::size_t theirs,
+  std::unique_ptr<lane::OfferedLane> offer(lane::AnnouncedReceives& announced,
+                                           const lane::RailMeeting& meeting,
                                            int traffic_class) override TF_IN_TURN;
   Result<std::unique_ptr<lane::OfferedLane>> take_up(std::span<const std::byte> offer,
                                                      const lane::Announcer& announcer) override TF_IN_TURN;
@@ -54,16 +72,19 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   void forget(const lane::FlushUser& user) override TF_IN_TURN;
 
   // --- engine::Carrier
-  [[nodiscard]] const std::string& name() const override { return options_.rail.name; }
+  [[nodiscard]] const std::string& name() const override { return rail_.name; }
   // Lanes are opened by what is said on others, and lead to no address.
   [[nodiscard]] bool has_family_of(const net::IpAddress& /*remote*/) const override TF_IN_TURN {
     return false;
   }
   std::unique_ptr<lane::Lane> open(const engine::Destination& /*to*/) override TF_IN_TURN { return nullptr; }
-  [[nodiscard]] std::optional<Instant> away_since() const override TF_IN_TURN { return lost_; }
+  [[nodiscard]] std::optional<Instant> away_since() const override TF_IN_TURN {
+    return lost_ ? lost_ : away_;
+  }
   [[nodiscard]] bool has_ended(Instant /*now*/) const override TF_IN_TURN { return retired(); }
   [[nodiscard]] std::string why_away(Instant now) const override TF_IN_TURN;
-  [[nodiscard]] std::uint64_t absences() const override TF_IN_TURN { return lost_ ? 1 : 0; }
+  [[nodiscard]] const std::deque<engine::PeerTraffic>& peers() const override TF_IN_TURN { return peers_; }
+  [[nodiscard]] std::uint64_t absences() const override TF_IN_TURN { return absences_; }
 
   // --- engine::Polled
   bool receive(Instant now) override TF_IN_TURN;
@@ -82,6 +103,8 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   // It awaits completions: on_time() is for it each millisecond, and not only now and then.
   void watch(PairLane& lane) { watched_.push_back(&lane); }
   void forget(PairLane& lane);
+  // What is counted of the peer with this GID; valid as long as the carrier.
+  [[nodiscard]] engine::PeerTraffic& traffic_with(const Gid& peer);
 
  private:
   struct Service {
@@ -105,23 +128,28 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   [[nodiscard]] PairLane* noted_now(std::size_t number) const { return noted_now_[number]; }
 
   std::unique_ptr<PairLane> make(const std::shared_ptr<lane::AnnouncementBlock>& block,
-                                 const PairLane::Ends& ends, const Service& service) TF_IN_TURN;
+                                 const PairLane::Ends& ends, std::size_t way,
+                                 const Service& service) TF_IN_TURN;
   std::optional<std::size_t> queue_for(std::uint32_t completions);
   bool poll() TF_IN_TURN;
   void pass_news() TF_IN_TURN;
   void go_on_closing() TF_IN_TURN;
 
   Options options_;
+  const Rail& rail_;  // as it was when the carrier was made
   std::vector<Queue> queues_;
   std::vector<Place> places_;
   std::unique_ptr<FlushPair> flusher_;  // null: nothing has been flushed
+  std::deque<engine::PeerTraffic> peers_;
   std::vector<PairLane*> noted_, noted_now_;
   std::vector<PairLane*> watched_;      // null: it has gone, or awaits nothing any more
   Instant next_round_{};                // of all lanes
   std::vector<std::uint32_t> closing_;  // ids of pairs
   Instant now_{};
-  std::optional<Instant> lost_;
+  std::optional<Instant> lost_, away_;
+  std::uint64_t absences_ = 0;
   std::uint64_t stale_ = 0;
+  Counters past_;  // of pairs that are gone; completions and flushes of all
 };
 
 }  // namespace tfabric::rdma::pairs

@@ -51,6 +51,17 @@ std::optional<session::OfferedRail> decode(std::span<const std::byte> text) {
   return rail;
 }
 
+// To the first of the peer's rails that the port can talk to. If there is none, as it is: both ends then say
+// what they have.
+PortWays::Way way_to_any(PortWays& ways, std::span<const session::OfferedRail> peers) {
+  for (const session::OfferedRail& peer : peers) {
+    if (auto way = ways.way_to({.gid = peer.gid, .type = peer.gid_type})) {
+      return *way;
+    }
+  }
+  return ways.usual();
+}
+
 }  // namespace
 
 // What is registered with all ports, by rail.
@@ -109,7 +120,7 @@ Result<std::unique_ptr<lane::RegisteredMemory>> PortGroup::register_memory(
 }
 
 std::vector<std::byte> PortGroup::describe(std::size_t rail) const {
-  const session::OfferedRail& about = ports_[rail].about;
+  const session::OfferedRail about = ports_[rail].ways->usual().about;
   std::vector<std::byte> text(kTextBytes);
   const auto link_layer = static_cast<std::uint8_t>(about.link_layer);
   const auto gid_type = static_cast<std::uint8_t>(about.gid_type);
@@ -119,28 +130,33 @@ std::vector<std::byte> PortGroup::describe(std::size_t rail) const {
   return text;
 }
 
-Result<std::vector<std::optional<std::size_t>>> PortGroup::meet(
+// The peer has chosen its GIDs without knowing ours, so ours follow them.
+Result<std::vector<std::optional<lane::RailMeeting>>> PortGroup::meet(
     std::span<const std::vector<std::byte>> theirs) const {
-  session::Offer ours, peers;
-  for (const Port& port : ports_) {
-    ours.rails.push_back(port.about);
-  }
+  std::vector<session::OfferedRail> ours, peers;
   for (const std::vector<std::byte>& text : theirs) {
-    const auto rail = decode(text);
-    peers.rails.push_back(rail.value_or(session::OfferedRail{}));
+    peers.push_back(decode(text).value_or(session::OfferedRail{}));
   }
   if (const std::string fault = session::fault_of(peers); !fault.empty()) {
     return Error{Errc::remote, "what the peer says of its RDMA rails is malformed: " + fault};
   }
-  const auto agreement = session::agree(ours, peers);
-  if (!agreement) {
-    return agreement.error();
+  std::vector<std::size_t> ways;
+  for (const Port& port : ports_) {
+    PortWays::Way way = way_to_any(*port.ways, peers);
+    ways.push_back(way.number);
+    ours.push_back(std::move(way.about));
   }
-  std::vector<std::optional<std::size_t>> meeting(ports_.size());
-  for (const session::RailPair& pair : agreement->rails) {
-    meeting[pair.connector] = pair.acceptor;
+  const auto pairs = session::agree(ours, peers);
+  if (!pairs) {
+    return pairs.error();
   }
-  return meeting;
+  std::vector<std::optional<lane::RailMeeting>> meetings(ports_.size());
+  for (const session::RailPair& pair : *pairs) {
+    const session::OfferedRail& partner = peers[pair.acceptor];
+    const auto way = ports_[pair.connector].ways->way_to({.gid = partner.gid, .type = partner.gid_type});
+    meetings[pair.connector] = {.theirs = pair.acceptor, .way = way ? way->number : ways[pair.connector]};
+  }
+  return meetings;
 }
 
 }  // namespace tfabric::rdma::pairs

@@ -12,16 +12,16 @@
 #include "transport/lane/offers.h"
 #include "transport/rdma/memory/registration.h"
 #include "transport/rdma/pairs/port_carrier.h"
-#include "transport/rdma/session/offer.h"
+#include "transport/rdma/pairs/port_ways.h"
 
 namespace tfabric::rdma::pairs {
 
 class PortGroup final : public lane::OfferedRails {
  public:
   struct Port {
-    session::OfferedRail about;                  // without queue pairs and keys
-    RegistrationCache* registrations = nullptr;  // outlives the group, and all that is registered
-    PortCarrier* carrier = nullptr;              // outlives the group
+    PortWays* ways = nullptr;  // all of these outlive the group, and all that is registered
+    RegistrationCache* registrations = nullptr;
+    PortCarrier* carrier = nullptr;
   };
   struct Options {
     bool takes_gpu_memory = false, needs_flush = false;  // lane::OfferedRails
@@ -39,7 +39,7 @@ class PortGroup final : public lane::OfferedRails {
     return ports_[rail].carrier;
   }
   [[nodiscard]] std::vector<std::byte> describe(std::size_t rail) const override;
-  [[nodiscard]] Result<std::vector<std::optional<std::size_t>>> meet(
+  [[nodiscard]] Result<std::vector<std::optional<lane::RailMeeting>>> meet(
       std::span<const std::vector<std::byte>> theirs) const override;
   [[nodiscard]] bool takes_gpu_memory() const override { return options_.takes_gpu_memory; }
   [[nodiscard]] bool needs_flush() const override { return options_.needs_flush; }

@@ -101,59 +101,37 @@ std::string to_string(const AsyncEvent& event) {
   return text.empty() ? fmt::format("event {}", static_cast<int>(event.type)) : std::string(text);
 }
 
-Result<std::unique_ptr<EventWatcher>> EventWatcher::start(const Verbs& verbs, std::vector<Source> sources,
-                                                          Rounds rounds) {
-  Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (wake.get() < 0) {
+Result<std::unique_ptr<EventWatcher>> EventWatcher::start(const Verbs& verbs, std::vector<Source> sources) {
+  Descriptor stop(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (stop.get() < 0) {
     return Error{Errc::system, fmt::format("no eventfd for the events of HCAs: {}; raise `ulimit -n`",
                                            std::generic_category().message(errno))};
   }
-  return std::unique_ptr<EventWatcher>(
-      new EventWatcher(verbs, std::move(sources), std::move(rounds), std::move(wake)));
+  return std::unique_ptr<EventWatcher>(new EventWatcher(verbs, std::move(sources), std::move(stop)));
 }
 
-EventWatcher::EventWatcher(const Verbs& verbs, std::vector<Source> sources, Rounds rounds, Descriptor wake)
-    : verbs_(&verbs), sources_(std::move(sources)), rounds_(std::move(rounds)), wake_(std::move(wake)) {
+EventWatcher::EventWatcher(const Verbs& verbs, std::vector<Source> sources, Descriptor stop)
+    : verbs_(&verbs), sources_(std::move(sources)), stop_(std::move(stop)) {
   thread_ = start_thread("tfabric-rdma", [this] { run(); });
 }
 
 EventWatcher::~EventWatcher() {
-  stop_.store(true, std::memory_order_relaxed);
-  wake();
+  eventfd_write(stop_.get(), 1);
   thread_.join();
 }
 
-void EventWatcher::wake() const { eventfd_write(wake_.get(), 1); }
-
 void EventWatcher::run() {
-  // Intervals of polling while comms are meeting. They grow, because the peer may be far from ready.
-  constexpr int kShortest = 1, kLongest = 32, kForEver = -1;  // milliseconds
-  std::vector<pollfd> waits{{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
+  std::vector<pollfd> waits{{.fd = stop_.get(), .events = POLLIN, .revents = 0}};
   for (const Source& source : sources_) {
     waits.push_back({.fd = source.context->async_fd, .events = POLLIN, .revents = 0});
   }
-  int pause = kForEver, sleep = kForEver;
-  bool frozen = false;
-  while (!stop_.load(std::memory_order_relaxed)) {
-    if (poll(waits.data(), frozen ? 1 : waits.size(), sleep) < 0 && errno != EINTR) {
+  while (waits.front().revents == 0) {
+    if (poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) {
       TF_WARN("NET/tfabric: the events of HCAs cannot be read any more: {}",
               std::generic_category().message(errno));
       return;
     }
-    eventfd_t woken = 0;
-    const bool fresh = eventfd_read(wake_.get(), &woken) == 0;
-    if (!frozen) {
-      read_events(waits);
-      const bool all_met = join_comms();
-      pause = all_met ? kForEver : fresh ? kShortest : std::clamp(2 * pause, kShortest, kLongest);
-    }
-    const Round round = rounds_(monotonic_now());
-    frozen = round.frozen;
-    sleep = pause;
-    if (round.next) {
-      const auto until = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(*round.next).count());
-      sleep = pause < 0 || frozen ? until : std::min(pause, until);
-    }
+    read_events(waits);
   }
 }
 
@@ -169,41 +147,18 @@ void EventWatcher::read_events(std::vector<pollfd>& waits) const {
     }
     if ((wait.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) {
       wait.fd = -1;  // the device is gone and reports nothing more
+      handle(sources_[i], {.type = IBV_EVENT_DEVICE_FATAL});
     }
   }
-}
-
-bool EventWatcher::join_comms() const {
-  bool all = true;
-  for (const Source& source : sources_) {
-    for (OpenPort* port : source.ports) {
-      all = port->comms().join_all() && all;
-    }
-  }
-  return all;
 }
 
 void EventWatcher::handle(const Source& source, const AsyncEvent& event) {
-  const std::string text = fmt::format("{}: {}", source.hca, to_string(event));
   if (event.type == IBV_EVENT_PORT_ACTIVE) {
-    TF_INFO("NET/tfabric: {}", text);
+    TF_INFO("NET/tfabric: {}: {}", source.hca, to_string(event));
   } else {
-    TF_WARN("NET/tfabric: {}", text);
+    TF_WARN("NET/tfabric: {}: {}", source.hca, to_string(event));
   }
-  if (changes_ports(event.type) && source.changed) {
-    source.changed();
-  }
-  if (!source.fail_comms) {
-    return;
-  }
-  const Error error{Errc::system, text + "; see the kernel's log (dmesg)"};
-  for (OpenPort* port : source.ports) {
-    if (event.type == IBV_EVENT_DEVICE_FATAL) {
-      port->comms().fail_all(error);
-    } else if (event.object != nullptr) {
-      port->comms().fail_owner(event.object, error);
-    }
-  }
+  source.on_event(event);
 }
 
 }  // namespace tfabric::rdma

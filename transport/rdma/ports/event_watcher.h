@@ -1,9 +1,8 @@
-// Asynchronous events of devices, and the transport's one thread, which handles them.
+// Asynchronous events of devices, and the thread that waits for them.
 #pragma once
 
 #include <poll.h>
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,8 +13,6 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
-#include "base/time.h"
-#include "transport/rdma/ports/open_port.h"
 #include "transport/rdma/verbs/verbs.h"
 
 namespace tfabric::rdma {
@@ -36,55 +33,31 @@ struct AsyncEvent {
 // "port 1 is down".
 [[nodiscard]] std::string to_string(const AsyncEvent& event);
 
-// The transport's one thread. It logs asynchronous events of HCAs, reads GIDs again when they change, and
-// fails the comms that a failure concerns. A port that goes down fails no comm: packets are retransmitted as
-// rdma.timeout and rdma.retry_count say, so a short flap passes.
-//
-// It also continues the meetings of comms that the application does not use yet, so that receives are
-// announced before the first message is posted, and does what else is done from time to time. Otherwise it
-// sleeps.
+// Waits for the events of HCAs, logs them, and passes them on. Otherwise it sleeps.
 class EventWatcher {
  public:
-  // What is done from time to time: the looks at comms, and the faults that the process takes.
-  struct Round {
-    std::optional<Duration> next;  // when it is to be done again; nothing: after wake()
-    bool frozen = false;           // until then nothing else is done
-  };
-  using Rounds = std::function<Round(Instant now)>;
-
-  // An HCA with its used ports. `changed` is called on the watcher's thread after an event that changes
-  // ports.
+  // An HCA. `on_event` is called on the watcher's thread.
   struct Source {
     ibv_context* context = nullptr;
     std::string hca;
-    std::vector<OpenPort*> ports;
-    std::function<void()> changed;
-    bool fail_comms = true;  // rdma.return_async_events
+    std::function<void(const AsyncEvent& event)> on_event;
   };
 
-  // `rounds` is called on the watcher's thread. What they point to must outlive the watcher. Fails with
-  // Errc::system if no thread can be started.
-  static Result<std::unique_ptr<EventWatcher>> start(const Verbs& verbs, std::vector<Source> sources,
-                                                     Rounds rounds);
+  // What the sources point to must outlive the watcher. Fails with Errc::system if no thread can be started.
+  static Result<std::unique_ptr<EventWatcher>> start(const Verbs& verbs, std::vector<Source> sources);
   ~EventWatcher();
-  // To be called when a comm is added whose ends have not met.
-  void wake() const;
   EventWatcher(const EventWatcher&) = delete;
   EventWatcher& operator=(const EventWatcher&) = delete;
 
  private:
-  EventWatcher(const Verbs& verbs, std::vector<Source> sources, Rounds rounds, Descriptor wake);
+  EventWatcher(const Verbs& verbs, std::vector<Source> sources, Descriptor stop);
   void run();
   void read_events(std::vector<pollfd>& waits) const;
-  // Returns true if all comms have met.
-  [[nodiscard]] bool join_comms() const;
   static void handle(const Source& source, const AsyncEvent& event);
 
   const Verbs* verbs_;
   std::vector<Source> sources_;
-  Rounds rounds_;
-  Descriptor wake_;  // an eventfd, signalled by wake() and the destructor
-  std::atomic<bool> stop_ = false;
+  Descriptor stop_;  // an eventfd, signalled by the destructor
   std::thread thread_;
 };
 

@@ -1,7 +1,6 @@
-// A port in use: its protection domain and registrations, its comms, and the GIDs with which they reach their
-// peers.
+// A port in use: its protection domain and registrations, and the GIDs with which it reaches peers.
 //
-// It outlives its comms; the HCA's context and the libraries must outlive it. Thread-safe.
+// The HCA's context and the libraries must outlive it. Thread-safe.
 #pragma once
 
 #include <deque>
@@ -14,21 +13,18 @@
 #include "config/config.h"
 #include "transport/rdma/discovery/discovery.h"
 #include "transport/rdma/lane/connection.h"
-#include "transport/rdma/lane/open_comms.h"
 #include "transport/rdma/memory/registration.h"
-#include "transport/rdma/session/offer.h"
+#include "transport/rdma/pairs/port_ways.h"
 
 namespace tfabric::rdma {
 
-class OpenPort {
+class OpenPort final : public pairs::PortWays {
  public:
   // The PCI function of the HCA through which GPU memory is accessed: its own, or that of Data Direct.
   enum class Function : std::uint8_t { own, data_direct };
 
   static Result<std::unique_ptr<OpenPort>> open(const Verbs& verbs, const Hca& hca, const Port& port,
                                                 Function function, const config::Rdma& wishes);
-
-  ~OpenPort();  // logs the comms' counters
   OpenPort(const OpenPort&) = delete;
   OpenPort& operator=(const OpenPort&) = delete;
 
@@ -36,22 +32,28 @@ class OpenPort {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] Function function() const { return function_; }
   [[nodiscard]] const Hca& hca() const { return *hca_; }
-  [[nodiscard]] OpenComms& comms() { return comms_; }
+  [[nodiscard]] RegistrationCache& registrations() { return registrations_; }
+  // How its queue pairs are made, as configured.
+  [[nodiscard]] ConnectionOptions connection() const;
   [[nodiscard]] Port port() const;
-
-  // The port has changed. New comms use `port`; existing ones keep their GID.
+  // The port has changed. New queue pairs use `port`; existing ones keep their GID.
   void update(const Port& port);
 
-  // How a comm uses the port: with a GID for the given peer, or for any. The rail lives as long as the port.
-  struct Route {
-    const Rail* rail = nullptr;
-    session::OfferedRail offered;  // without queue pairs and keys
-  };
-  [[nodiscard]] Result<Route> route_to(const std::optional<Peer>& peer);
+  // --- pairs::PortWays
+  [[nodiscard]] Way usual() override;
+  [[nodiscard]] std::optional<Way> way_to(const Peer& peer) override;
+  [[nodiscard]] const Rail& rail(std::size_t way) override;
 
  private:
+  struct Known {
+    Rail rail;
+    session::OfferedRail about;
+  };
+
   OpenPort(const Verbs& verbs, const Hca& hca, Port port, Function function, const config::Rdma& wishes,
            ProtectionDomain pd);
+  // Returns the number of the way to a peer, or to any.
+  Result<std::size_t> choose(const std::optional<Peer>& peer);
 
   const Verbs* verbs_;
   const Hca* hca_;
@@ -60,10 +62,10 @@ class OpenPort {
   std::string name_;
   ProtectionDomain pd_;
   RegistrationCache registrations_;
-  OpenComms comms_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // guards the rest
   Port port_;
-  std::deque<Rail> rails_;  // all rails that route_to() has returned
+  std::deque<Known> ways_;  // all that were ever chosen, by number
+  std::size_t usual_ = 0;
 };
 
 }  // namespace tfabric::rdma

@@ -48,20 +48,17 @@ std::optional<Link> any_of(const OfferedRail& rail) { return link_of(rail); }
 
 class Pairing {
  public:
-  Pairing(const Offer& connector, const Offer& acceptor)
-      : connector_(&connector),
-        acceptor_(&acceptor),
-        partners_(connector.rails.size()),
-        taken_(acceptor.rails.size()) {}
+  Pairing(std::span<const OfferedRail> connector, std::span<const OfferedRail> acceptor)
+      : connector_(connector), acceptor_(acceptor), partners_(connector.size()), taken_(acceptor.size()) {}
 
   // Pairs the remaining rails whose keys are equal. Because equality is transitive, the n-th rail with a key
   // on one side meets the n-th on the other, whichever side is the connector.
   template <class KeyOf>
   void pair_by(KeyOf key_of) {
     for (std::size_t i = 0; i < partners_.size(); ++i) {
-      const auto key = key_of(connector_->rails[i]);
+      const auto key = key_of(connector_[i]);
       for (std::size_t j = 0; j < taken_.size() && key && !partners_[i]; ++j) {
-        if (!taken_[j] && key_of(acceptor_->rails[j]) == key) {
+        if (!taken_[j] && key_of(acceptor_[j]) == key) {
           partners_[i] = j;
           taken_[j] = true;
         }
@@ -73,36 +70,34 @@ class Pairing {
     std::vector<RailPair> pairs;
     for (std::size_t i = 0; i < partners_.size(); ++i) {
       if (partners_[i]) {
-        const std::uint32_t mtu = std::min(connector_->rails[i].mtu, acceptor_->rails[*partners_[i]].mtu);
-        pairs.push_back({.connector = i, .acceptor = *partners_[i], .mtu = mtu});
+        pairs.push_back({.connector = i, .acceptor = *partners_[i]});
       }
     }
     return pairs;
   }
 
  private:
-  const Offer* connector_;
-  const Offer* acceptor_;
+  std::span<const OfferedRail> connector_, acceptor_;
   std::vector<std::optional<std::size_t>> partners_;  // for each of the connector's rails
   std::vector<bool> taken_;                           // for each of the acceptor's rails
 };
 
-std::string list_of(const Offer& offer) {
+std::string list_of(std::span<const OfferedRail> rails) {
   std::vector<std::string> texts;
-  std::transform(offer.rails.begin(), offer.rails.end(), std::back_inserter(texts), describe);
+  std::transform(rails.begin(), rails.end(), std::back_inserter(texts), describe);
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 }  // namespace
 
-Result<Agreement> agree(const Offer& connector, const Offer& acceptor) {
+Result<std::vector<RailPair>> agree(std::span<const OfferedRail> connector,
+                                    std::span<const OfferedRail> acceptor) {
   Pairing pairing(connector, acceptor);
   pairing.pair_by(rail_of);
   pairing.pair_by(subnet_of);
   pairing.pair_by(any_of);
-  Agreement agreement{.rails = pairing.pairs(), .options = connector.options};
-  agreement.options.qps = std::min(connector.options.qps, acceptor.options.qps);
-  if (agreement.rails.empty()) {
+  std::vector<RailPair> pairs = pairing.pairs();
+  if (pairs.empty()) {
     return Error{
         Errc::invalid_usage,
         fmt::format(
@@ -112,35 +107,7 @@ Result<Agreement> agree(const Offer& connector, const Offer& acceptor) {
             "(NCCL_IB_ROCE_VERSION_NUM, NCCL_IB_ADDR_FAMILY), alike on all hosts",
             list_of(connector), list_of(acceptor))};
   }
-  return agreement;
-}
-
-Status check_offer(const Offer& offer) {
-  if (const std::string fault = fault_of(offer); !fault.empty()) {
-    return Error{Errc::remote, "the offer is malformed: " + fault};
-  }
-  for (const OfferedRail& rail : offer.rails) {
-    if (rail.queue_pairs.size() != offer.options.qps) {
-      return Error{Errc::remote, fmt::format("the offer has {} queue pairs on {}, not {}",
-                                             rail.queue_pairs.size(), describe(rail), offer.options.qps)};
-    }
-  }
-  return {};
-}
-
-Status check_answer(const Agreement& agreement, const Offer& answer) {
-  for (std::size_t i = 0; i < answer.rails.size(); ++i) {
-    const bool agreed = std::any_of(agreement.rails.begin(), agreement.rails.end(),
-                                    [&](const RailPair& pair) { return pair.acceptor == i; });
-    const std::size_t expected = agreed ? agreement.options.qps : 0;
-    if (answer.rails[i].queue_pairs.size() != expected) {
-      return Error{Errc::remote,
-                   fmt::format("the answer has {} queue pairs on {}, not {}: install the same libnccl-net.so "
-                               "everywhere",
-                               answer.rails[i].queue_pairs.size(), describe(answer.rails[i]), expected)};
-    }
-  }
-  return {};
+  return pairs;
 }
 
 }  // namespace tfabric::rdma::session

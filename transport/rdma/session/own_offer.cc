@@ -35,11 +35,4 @@ std::uint8_t service_level_of(int configured, int communicators) {
   return chosen(configured, communicators, 15);
 }
 
-OfferOptions options_of(const config::Rdma& wishes, int traffic_class) {
-  return {.qps = static_cast<std::uint16_t>(wishes.qps),
-          .split = wishes.split,
-          .traffic_class = traffic_class_of(wishes.traffic_class, traffic_class),
-          .service_level = service_level_of(wishes.service_level, traffic_class)};
-}
-
 }  // namespace tfabric::rdma::session

@@ -1,5 +1,4 @@
-// What this host offers to its peers: its rails and options, without queue pairs, keys and memory, which the
-// caller adds.
+// What this host says of its ports to its peers.
 #pragma once
 
 #include "config/config.h"
@@ -16,8 +15,5 @@ namespace tfabric::rdma::session {
 // traffic class, 0; -1: none is given.
 [[nodiscard]] std::uint8_t traffic_class_of(int configured, int communicators);
 [[nodiscard]] std::uint8_t service_level_of(int configured, int communicators);
-
-// `traffic_class` is the communicator's, or -1 if it has none.
-[[nodiscard]] OfferOptions options_of(const config::Rdma& wishes, int traffic_class);
 
 }  // namespace tfabric::rdma::session

@@ -186,6 +186,50 @@ TEST_CASE("what a pair has brought is received although the goodbye overtakes it
   REQUIRE(comms.finish(100ms));
 }
 
+TEST_CASE("a comm that fails ends its peer's at once, for however long adapters go on trying") {
+  OfferedComms comms({.ports = {1, 1}});
+  comms.verbs.timeout = 5s;
+  comms.verbs.bytes_per_ns = 0.01;
+  REQUIRE(comms.open());
+  comms.fabric.run_for(10ms);
+  comms.exchange({1'000'000});
+  comms.fabric.run_for(20ms);  // it is under way
+  SECTION("the receiver's") { comms.fail_receiver(); }
+  SECTION("the sender's") { comms.close_sender(); }
+  REQUIRE(comms.fabric.run_until(
+      [&] { return comms.receiver->failed() && (comms.sender == nullptr || comms.sender->failed()); },
+      300ms));
+}
+
+TEST_CASE("a port that is slow is not given up") {
+  OfferedComms comms({.ports = {1, 1}});
+  REQUIRE(comms.open());
+  comms.fabric.run_for(10ms);
+  comms.verbs.bytes_per_ns = 0.00065;  // from completion to completion it takes a tenth of a second
+  comms.exchange({1'000'000});
+  REQUIRE(comms.finish(10s));
+  const engine::Guard guard(comms.fabric.host(0).engine.lock());
+  CHECK(comms.sender->counters().buried == 0);
+}
+
+TEST_CASE("a message that finds no receive is shown as a wait while it is offered") {
+  OfferedComms comms({});
+  REQUIRE(comms.open());
+  const auto shown = [&] {
+    const engine::Guard guard(comms.fabric.host(0).engine.lock());
+    report::ShownComm::Sight sight;
+    comms.sender->show(sight);
+    return std::pair(std::string(sight.facts.state.data()), sight.facts.outstanding);
+  };
+  comms.fabric.run_for(10ms);
+  CHECK(shown() == std::pair<std::string, std::uint64_t>("idle", 0));
+  REQUIRE(*comms.sender->isend(nullptr, 0, 0, nullptr) == nullptr);
+  comms.fabric.run_for(10ms);
+  CHECK(shown() == std::pair<std::string, std::uint64_t>("peer has no receive", 1));
+  comms.fabric.run_for(2s);
+  CHECK(shown() == std::pair<std::string, std::uint64_t>("idle", 0));
+}
+
 TEST_CASE("memory of a GPU is flushed by each device that has brought bytes, and by no other") {
   OfferedComms comms({.takes_gpu_memory = true});
   REQUIRE(comms.open());

@@ -90,6 +90,10 @@ void OfferedComms::close_sender() {
   sender.reset();
 }
 
+void OfferedComms::fail_receiver() {
+  static_cast<void>(receiver->deregister_memory(std::exchange(to_region_, nullptr)));
+}
+
 void OfferedComms::add_port(std::size_t host, const Options& options) {
   const std::size_t number = ports_[host].size();
   Port& port = *ports_[host].emplace_back(std::make_unique<Port>());
@@ -97,24 +101,24 @@ void OfferedComms::add_port(std::size_t host, const Options& options) {
   port.pd.context = port.context;
   port.registrations =
       std::make_unique<RegistrationCache>(verbs.verbs(), port.pd, /*relaxed_ordering=*/false);
+  const LinkLayer link = host == 1 ? options.receiver_link : LinkLayer::ethernet;
+  Rail rail{.verbs = &verbs.verbs(), .context = port.context, .pd = &port.pd};
+  rail.name = fmt::format("made{}_{}:1", host, number);
+  rail.max_message_bytes = 8192;
+  port.way = std::make_unique<rdma::test::OneWay>(
+      rail, rdma::session::OfferedRail{
+                .hca = fmt::format("made{}_{}", host, number),
+                .link_layer = link,
+                .gid_type = link == LinkLayer::ethernet ? GidType::roce_v2 : GidType::infiniband});
   PortCarrier::Options made;
-  made.rail = {.verbs = &verbs.verbs(), .context = port.context, .pd = &port.pd};
-  made.rail.name = fmt::format("made{}_{}:1", host, number);
-  made.rail.max_message_bytes = 8192;
+  made.ways = port.way.get();
   made.connection.now = Fabric::now;
   made.control = std::make_unique<LateControl>();
   made.memory = &groups_[host]->memory_of(number);
   auto carrier = std::make_unique<PortCarrier>(std::move(made));
   port.carrier = carrier.get();
-  const LinkLayer link = host == 1 ? options.receiver_link : LinkLayer::ethernet;
   groups_[host]->add(
-      {.about = {.hca = fmt::format("made{}_{}", host, number),
-                 .link_layer = link,
-                 .gid_type = link == LinkLayer::ethernet ? GidType::roce_v2 : GidType::infiniband,
-                 .queue_pairs = {},
-                 .keys = {}},
-       .registrations = port.registrations.get(),
-       .carrier = port.carrier});
+      {.ways = port.way.get(), .registrations = port.registrations.get(), .carrier = port.carrier});
   const engine::Guard guard(fabric.host(host).engine.lock());
   fabric.host(host).engine.add(std::move(carrier));
 }
@@ -136,7 +140,7 @@ bool OfferedComms::open(Duration within) {
                         .path = here.peers.paths.path(carrier.name(), {}, flows::FlowChoice{}),
                         .joined = {},
                         .by_offer = true,
-                        .theirs = {}});
+                        .meets = {}});
     }
     const comm::test::WireCarrier& wire = *here.carriers.front();
     routes.push_back({.rank = tfabric::session::RouteClass::lifeboat,
@@ -145,7 +149,7 @@ bool OfferedComms::open(Duration within) {
                       .port = 1,
                       .path = here.peers.paths.path(wire.name(), {}, flows::FlowChoice{}),
                       .joined = {},
-                      .theirs = {},
+                      .meets = {},
                       .always = true});
     sender = std::make_unique<comm::SendComm>(
         here.context, tfabric::session::Hello{.token = token_, .comm = 7, .serial = {}, .witness = {}},

@@ -11,6 +11,7 @@
 
 #include "tests/unit/comm/fabric.h"
 #include "tests/unit/rdma/pairs/made_up_verbs.h"
+#include "tests/unit/rdma/pairs/one_way.h"
 #include "transport/rdma/pairs/port_group.h"
 
 namespace tfabric::rdma::pairs::test {
@@ -73,6 +74,8 @@ class OfferedComms {
   // The lanes of pairs that carry, at the sender's end.
   [[nodiscard]] std::size_t pairs();
   void close_sender();
+  // Deregisters the memory of receives.
+  void fail_receiver();
   void silence(std::size_t host, std::size_t port, Duration time) {
     verbs.silence(*ports_[host][port]->context, comm::test::Fabric::now() + time);
   }
@@ -87,6 +90,7 @@ class OfferedComms {
   struct Port {
     ibv_context* context = nullptr;
     ibv_pd pd{};
+    std::unique_ptr<rdma::test::OneWay> way;
     std::unique_ptr<RegistrationCache> registrations;
     PortCarrier* carrier = nullptr;
   };

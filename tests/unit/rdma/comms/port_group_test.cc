@@ -2,8 +2,11 @@
 #include "transport/rdma/pairs/port_group.h"
 
 #include <catch2/catch.hpp>
+#include <deque>
 #include <string>
 #include <vector>
+
+#include "tests/unit/rdma/pairs/one_way.h"
 
 using namespace tfabric;
 using namespace tfabric::rdma;
@@ -11,6 +14,8 @@ using namespace tfabric::rdma::pairs;
 using Catch::Matchers::Contains;
 
 namespace {
+
+constexpr Gid kOfV4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 5};
 
 rdma::session::OfferedRail rail(const std::string& hca, std::int16_t number = -1,
                                 LinkLayer link = LinkLayer::ethernet) {
@@ -24,13 +29,34 @@ rdma::session::OfferedRail rail(const std::string& hca, std::int16_t number = -1
   return made;
 }
 
+// Ports that no group outlives.
 PortGroup group(const std::vector<rdma::session::OfferedRail>& rails) {
+  static std::deque<rdma::test::OneWay> ways;
   PortGroup made({});
   for (const rdma::session::OfferedRail& each : rails) {
-    made.add({.about = each});
+    made.add({.ways = &ways.emplace_back(Rail{}, each)});
   }
   return made;
 }
+
+// A port with two GIDs, of which the second is for peers of IPv4 alone.
+class TwoWays final : public PortWays {
+ public:
+  [[nodiscard]] Way usual() override { return {.number = 0, .about = about(false)}; }
+  [[nodiscard]] std::optional<Way> way_to(const Peer& peer) override {
+    const bool v4 = is_ipv4(peer.gid);
+    return Way{.number = v4 ? 1u : 0u, .about = about(v4)};
+  }
+  [[nodiscard]] const Rail& rail(std::size_t /*way*/) override { return rail_; }
+
+ private:
+  static rdma::session::OfferedRail about(bool v4) {
+    rdma::session::OfferedRail made = ::rail("mlx5_0");
+    made.gid = v4 ? kOfV4 : made.gid;
+    return made;
+  }
+  Rail rail_;
+};
 
 std::vector<std::vector<std::byte>> texts_of(const PortGroup& group) {
   std::vector<std::vector<std::byte>> texts;
@@ -48,10 +74,24 @@ TEST_CASE("ports meet by what both ends say of them, and those that are left ove
   const PortGroup theirs = group({rail("mlx5_9", 2), rail("mlx5_8", 1)});
   const auto meeting = ours.meet(texts_of(theirs));
   REQUIRE(meeting.ok());
-  CHECK(*meeting == std::vector<std::optional<std::size_t>>{1, 0, std::nullopt});
+  CHECK(*meeting == std::vector<std::optional<lane::RailMeeting>>{{{1, 0}}, {{0, 0}}, std::nullopt});
   const auto back = theirs.meet(texts_of(ours));
   REQUIRE(back.ok());
-  CHECK(*back == std::vector<std::optional<std::size_t>>{1, 0});
+  CHECK(*back == std::vector<std::optional<lane::RailMeeting>>{{{1, 0}}, {{0, 0}}});
+}
+
+TEST_CASE("a port meets a peer by the GID that suits the peer's, whichever it says of itself") {
+  TwoWays ways;
+  PortGroup ours({});
+  ours.add({.ways = &ways});
+  rdma::session::OfferedRail of_v4 = rail("mlx5_9");
+  of_v4.gid = kOfV4;
+  const auto with_v4 = ours.meet(texts_of(group({of_v4})));
+  REQUIRE(with_v4.ok());
+  CHECK(with_v4->front() == lane::RailMeeting{.theirs = 0, .way = 1});
+  const auto with_v6 = ours.meet(texts_of(group({rail("mlx5_9")})));
+  REQUIRE(with_v6.ok());
+  CHECK(with_v6->front() == lane::RailMeeting{.theirs = 0, .way = 0});
 }
 
 TEST_CASE("ports that cannot talk are named with what both ends have") {

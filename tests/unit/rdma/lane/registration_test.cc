@@ -4,7 +4,8 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 
-#include "comm_world.h"
+#include "tests/unit/rdma/good.h"
+#include "tests/unit/rdma/pairs/made_up_verbs.h"
 
 using namespace tfabric;
 using namespace tfabric::rdma;
@@ -26,7 +27,7 @@ struct CacheWorld {
     return good(cache.acquire(memory + at, size, kind, std::nullopt));
   }
 
-  FakeFabric fabric{1};
+  MadeUpVerbs fabric{1};
   Verbs verbs;
   ProtectionDomain pd;
   RegistrationCache cache;
@@ -94,7 +95,7 @@ TEST_CASE("a DMA-BUF is registered as it is, at its offset, where the library ca
 }
 
 TEST_CASE("a port of Data Direct takes DMA-BUFs through that function, and nothing else") {
-  FakeFabric fabric{1};
+  MadeUpVerbs fabric{1};
   static int asked = 0;
   static const Verbs* plain = nullptr;
   plain = &fabric.verbs();
@@ -140,15 +141,4 @@ TEST_CASE("a registration that the limit of locked memory refuses names the limi
   REQUIRE_THAT(refused.error().message,
                Contains("4096 bytes cannot be registered") && Contains("RLIMIT_MEMLOCK"));
   REQUIRE(world.cache.regions() == 0);
-}
-
-TEST_CASE("a comm on several rails that one of them refuses memory leaves none registered") {
-  World world(1, 2);
-  Pair pair(world);
-  std::vector<std::byte> memory(100);
-  const std::size_t before = world.fabric.mrs;
-  world.fabric.reg_mr_error = ENOMEM;
-  const auto refused = pair.send->register_memory(memory.data(), memory.size(), MemoryKind::host);
-  REQUIRE_THAT(refused.error().message, Contains("fake_0:1: "));
-  REQUIRE(world.fabric.mrs == before);
 }

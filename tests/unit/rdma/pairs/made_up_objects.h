@@ -48,6 +48,7 @@ struct MadeUpVerbs::Packet {
 struct MadeUpVerbs::Qp : ibv_qp {
   Hca* hca = nullptr;
   ibv_qp_cap cap{};
+  ibv_qp_attr attributes{};  // with which it was connected
   std::uint32_t peer = 0;
   std::deque<Posted> sends;                            // not acknowledged
   std::uint64_t acknowledged = 0, sent = 0, last = 0;  // numbers of work requests

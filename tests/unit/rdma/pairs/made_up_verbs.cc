@@ -11,7 +11,11 @@ namespace tfabric::rdma::test {
 
 MadeUpVerbs::MadeUpVerbs(std::uint64_t seed) : random_(seed) {
   now_ = Instant(std::chrono::hours(1));
+  verbs_.alloc_pd = alloc_pd;
+  verbs_.dealloc_pd = dealloc_pd;
   verbs_.reg_mr = reg_mr;
+  verbs_.reg_mr_iova2 = reg_mr_iova2;
+  verbs_.reg_dmabuf_mr = reg_dmabuf_mr;
   verbs_.dereg_mr = dereg_mr;
   verbs_.create_cq = create_cq;
   verbs_.destroy_cq = destroy_cq;
@@ -41,6 +45,23 @@ void MadeUpVerbs::at(Instant when, std::function<void()> what) {
   events_.push({.at = when, .number = next_event_number_++, .what = std::move(what)});
 }
 
+void MadeUpVerbs::follow(Instant (*clock)()) {
+  const std::lock_guard lock(mutex_);
+  clock_ = clock;
+  now_ = clock();
+}
+
+std::vector<ibv_qp_attr> MadeUpVerbs::connected() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ibv_qp_attr> all;
+  for (const auto& [number, qp] : pairs_) {
+    if (qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS) {
+      all.push_back(qp->attributes);
+    }
+  }
+  return all;
+}
+
 Instant MadeUpVerbs::next_event() const { return events_.empty() ? kNever : events_.top().at; }
 
 void MadeUpVerbs::run_until(Instant then) {
@@ -56,11 +77,13 @@ void MadeUpVerbs::run_until(Instant then) {
 // --- what goes wrong
 
 void MadeUpVerbs::silence(ibv_context& hca, Instant until) {
+  const std::lock_guard lock(mutex_);
   auto& silenced = static_cast<Hca&>(hca);
   silenced.silent_until = std::max(silenced.silent_until, until);
 }
 
 void MadeUpVerbs::kill(ibv_context& hca) {
+  const std::lock_guard lock(mutex_);
   static_cast<Hca&>(hca).dead = true;
   for (const auto& cq : cqs_) {
     if (cq->context == &hca) {
@@ -75,8 +98,36 @@ bool MadeUpVerbs::is_cut(const Hca& hca) { return hca.dead || hca.silent_until >
 
 // --- objects
 
-ibv_mr* MadeUpVerbs::reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
+ibv_pd* MadeUpVerbs::alloc_pd(ibv_context* context) {
+  MadeUpVerbs& provider = of(context);
+  const std::lock_guard lock(provider.mutex_);
+  ++provider.pds;
+  auto* pd = new ibv_pd{};
+  pd->context = context;
+  return pd;
+}
+
+int MadeUpVerbs::dealloc_pd(ibv_pd* pd) {
   MadeUpVerbs& provider = of(pd->context);
+  const std::lock_guard lock(provider.mutex_);
+  for (const auto& [number, qp] : provider.pairs_) {
+    if (qp->pd == pd) {
+      provider.violated("a protection domain was deallocated before its queue pairs");
+    }
+  }
+  --provider.pds;
+  delete pd;
+  return 0;
+}
+
+ibv_mr* MadeUpVerbs::reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t /*iova*/,
+                                  unsigned access) {
+  MadeUpVerbs& provider = of(pd->context);
+  const std::lock_guard lock(provider.mutex_);
+  if (provider.reg_mr_error != 0) {
+    errno = provider.reg_mr_error;
+    return nullptr;
+  }
   auto mr = std::make_unique<Mr>();
   mr->context = pd->context;
   mr->pd = pd;
@@ -85,12 +136,24 @@ ibv_mr* MadeUpVerbs::reg_mr(ibv_pd* pd, void* address, std::size_t length, int a
   mr->remote = (access & IBV_ACCESS_REMOTE_WRITE) != 0;
   mr->lkey = provider.next_key_++;
   mr->rkey = provider.next_key_++;
+  provider.last_access = access;
   ++provider.mrs;
   return provider.mrs_.emplace_back(std::move(mr)).get();
 }
 
+ibv_mr* MadeUpVerbs::reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
+  return reg_mr_iova2(pd, address, length, 0, static_cast<unsigned>(access));
+}
+
+ibv_mr* MadeUpVerbs::reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                                   int /*fd*/, int access) {
+  of(pd->context).dmabuf_offset = offset;
+  return reg_mr(pd, reinterpret_cast<void*>(iova), length, access);
+}
+
 int MadeUpVerbs::dereg_mr(ibv_mr* mr) {
   MadeUpVerbs& provider = of(mr->context);
+  const std::lock_guard lock(provider.mutex_);
   --provider.mrs;
   std::erase_if(provider.mrs_, [&](const auto& each) { return each.get() == mr; });
   return 0;
@@ -110,6 +173,7 @@ const MadeUpVerbs::Mr* MadeUpVerbs::region(std::uint32_t key, std::uint64_t addr
 
 ibv_cq* MadeUpVerbs::create_cq(ibv_context* context, int cqe, void*, ibv_comp_channel*, int) {
   MadeUpVerbs& provider = of(context);
+  const std::lock_guard lock(provider.mutex_);
   auto cq = std::make_unique<Cq>();
   cq->context = context;
   cq->cqe = cqe;
@@ -119,6 +183,7 @@ ibv_cq* MadeUpVerbs::create_cq(ibv_context* context, int cqe, void*, ibv_comp_ch
 
 int MadeUpVerbs::destroy_cq(ibv_cq* cq) {
   MadeUpVerbs& provider = of(cq->context);
+  const std::lock_guard lock(provider.mutex_);
   for (const auto& [number, qp] : provider.pairs_) {
     if (qp->send_cq == cq) {
       provider.violated("a completion queue was destroyed before its queue pairs");
@@ -131,6 +196,7 @@ int MadeUpVerbs::destroy_cq(ibv_cq* cq) {
 
 ibv_qp* MadeUpVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
   MadeUpVerbs& provider = of(pd->context);
+  const std::lock_guard lock(provider.mutex_);
   if (provider.is_dead(*pd->context)) {
     errno = EIO;
     return nullptr;
@@ -151,6 +217,7 @@ ibv_qp* MadeUpVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
 int MadeUpVerbs::modify_qp(ibv_qp* raw, ibv_qp_attr* attributes, int /*mask*/) {
   auto& qp = static_cast<Qp&>(*raw);
   MadeUpVerbs& provider = of(qp.context);
+  const std::lock_guard lock(provider.mutex_);
   if (qp.hca->dead) {
     return EIO;
   }
@@ -167,6 +234,7 @@ int MadeUpVerbs::modify_qp(ibv_qp* raw, ibv_qp_attr* attributes, int /*mask*/) {
   }
   if (to == IBV_QPS_RTR) {
     qp.peer = attributes->dest_qp_num;
+    qp.attributes = *attributes;
   }
   qp.state = to;
   return 0;
@@ -175,6 +243,7 @@ int MadeUpVerbs::modify_qp(ibv_qp* raw, ibv_qp_attr* attributes, int /*mask*/) {
 // Its completions stay where they are, as some providers' may.
 int MadeUpVerbs::destroy_qp(ibv_qp* qp) {
   MadeUpVerbs& provider = of(qp->context);
+  const std::lock_guard lock(provider.mutex_);
   provider.pairs_.erase(qp->qp_num);
   return 0;
 }
@@ -182,6 +251,10 @@ int MadeUpVerbs::destroy_qp(ibv_qp* qp) {
 int MadeUpVerbs::poll_cq(ibv_cq* raw, int room, ibv_wc* completions) {
   auto& cq = static_cast<Cq&>(*raw);
   MadeUpVerbs& provider = of(cq.context);
+  const std::lock_guard lock(provider.mutex_);
+  if (provider.clock_ != nullptr) {
+    provider.run_until(provider.clock_());
+  }
   int taken = 0;
   while (taken < room && !cq.entries.empty()) {
     const Cq::Entry& entry = cq.entries.front();
@@ -200,6 +273,7 @@ int MadeUpVerbs::poll_cq(ibv_cq* raw, int room, ibv_wc* completions) {
 int MadeUpVerbs::post_send(ibv_qp* raw, ibv_send_wr* wr, ibv_send_wr** bad) {
   auto& qp = static_cast<Qp&>(*raw);
   MadeUpVerbs& provider = of(qp.context);
+  const std::lock_guard lock(provider.mutex_);
   for (; wr != nullptr; wr = wr->next) {
     if (const int error = provider.post_one(qp, *wr); error != 0) {
       *bad = wr;
@@ -213,6 +287,7 @@ int MadeUpVerbs::post_send(ibv_qp* raw, ibv_send_wr* wr, ibv_send_wr** bad) {
 int MadeUpVerbs::post_recv(ibv_qp* raw, ibv_recv_wr* wr, ibv_recv_wr** bad) {
   auto& qp = static_cast<Qp&>(*raw);
   MadeUpVerbs& provider = of(qp.context);
+  const std::lock_guard lock(provider.mutex_);
   for (; wr != nullptr; wr = wr->next) {
     if (qp.receives_taken == qp.cap.max_recv_wr) {
       provider.violated("a receive queue overflowed");

@@ -6,9 +6,10 @@
 // things are as bad here as hardware may be: a queue pair in the error state still takes what is on its way
 // until it is destroyed; what was sent arrives although its sender has been destroyed; and completions of a
 // queue pair that was destroyed may still be in their completion queue. Nothing happens by itself:
-// run_until() moves the clock. All of it follows from the seed.
+// run_until() moves the clock, or, after follow(), each look for completions does. All of it follows from the
+// seed, and from when the threads do what.
 //
-// One at a time in a process, used by one thread.
+// One at a time in a process. Its verbs are thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <queue>
 #include <string>
@@ -41,6 +43,8 @@ class MadeUpVerbs {
 
   // Does all that is due until then.
   void run_until(Instant then);
+  // The time is the clock's from now on.
+  void follow(Instant (*clock)());
   // When something is due next; kNever: nothing.
   [[nodiscard]] Instant next_event() const;
 
@@ -75,7 +79,13 @@ class MadeUpVerbs {
   std::uint64_t stale_completions = 0;
   std::uint64_t reads = 0, immediates = 0;  // that have come
   std::size_t queue_pairs() const { return pairs_.size(); }
-  std::size_t mrs = 0, cqs = 0;  // not destroyed yet
+  std::size_t mrs = 0, cqs = 0, pds = 0;  // not destroyed yet
+  // The attributes of the queue pairs that are connected.
+  [[nodiscard]] std::vector<ibv_qp_attr> connected() const;
+  // Errors of registrations; 0: none.
+  int reg_mr_error = 0;
+  unsigned last_access = 0;         // of a registration
+  std::uint64_t dmabuf_offset = 0;  // of the last one
 
  private:
   struct Hca;
@@ -95,7 +105,13 @@ class MadeUpVerbs {
   };
 
   static MadeUpVerbs& of(const ibv_context* context);
+  static ibv_pd* alloc_pd(ibv_context* context);
+  static int dealloc_pd(ibv_pd* pd);
   static ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, int access);
+  static ibv_mr* reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
+                              unsigned access);
+  static ibv_mr* reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                               int fd, int access);
   static int dereg_mr(ibv_mr* mr);
   static ibv_cq* create_cq(ibv_context* context, int cqe, void*, ibv_comp_channel*, int);
   static int destroy_cq(ibv_cq* cq);
@@ -131,6 +147,8 @@ class MadeUpVerbs {
   void enter(Qp& qp, bool receive, ibv_wc wc);
 
   static inline Instant now_{};
+  Instant (*clock_)() = nullptr;
+  mutable std::recursive_mutex mutex_;  // guards all of it, once there are several threads
   SeededRandom random_;
   Verbs verbs_;
   std::vector<std::unique_ptr<Hca>> hcas_;

@@ -54,9 +54,11 @@ class TwoLanes {
                                          IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
       auto control = std::make_unique<SlowControl>(SeededRandom(7));
       PortCarrier::Options options;
-      options.rail = {.verbs = &verbs.verbs(), .context = port.context, .pd = &port.pd};
-      options.rail.name = end == &sender ? "here:1" : "there:1";
-      options.rail.max_message_bytes = 4096;
+      Rail rail{.verbs = &verbs.verbs(), .context = port.context, .pd = &port.pd};
+      rail.name = end == &sender ? "here:1" : "there:1";
+      rail.max_message_bytes = 4096;
+      port.way = std::make_unique<rdma::test::OneWay>(rail);
+      options.ways = port.way.get();
       options.connection.now = MadeUpVerbs::now;
       options.connection.adaptive_routing_bytes = routed;
       options.control = std::move(control);
@@ -72,7 +74,7 @@ class TwoLanes {
   TwoLanes& operator=(const TwoLanes&) = delete;
 
   void make() TF_IN_TURN {
-    sender.lane = sender.port.carrier->offer(announced, 0, -1);
+    sender.lane = sender.port.carrier->offer(announced, {}, -1);
     sender.lane->attach(sender, sender, nullptr);
     sender.lane->enter({0}, {1}, "send");
     REQUIRE(until([&] { return !sender.lane->text().empty() || sender.lost; }));
@@ -318,7 +320,7 @@ TEST_CASE("a fence waits until all has come back, but for a device that is dead"
     CHECK(lanes.receiver.port.carrier->is_away());
     CHECK_THAT(lanes.receiver.port.carrier->why_away(MadeUpVerbs::now()),
                Contains("rail there:1: its device"));
-    CHECK(lanes.receiver.port.carrier->offer(lanes.announced, 0, -1) == nullptr);
+    CHECK(lanes.receiver.port.carrier->offer(lanes.announced, {}, -1) == nullptr);
   } else {
     lanes.receiver.lane->shut();
   }
@@ -360,14 +362,14 @@ TEST_CASE("pairs beyond a completion queue's entries have another one, and their
   TwoLanes lanes;
   std::vector<std::unique_ptr<lane::OfferedLane>> many;
   for (int i = 0; i < 40; ++i) {
-    many.push_back(lanes.sender.port.carrier->offer(lanes.announced, 0, -1));
+    many.push_back(lanes.sender.port.carrier->offer(lanes.announced, {}, -1));
   }
   CHECK(lanes.verbs.cqs > 1);
   const std::size_t queues = lanes.verbs.cqs;
   many.clear();
   REQUIRE(lanes.until([&] { return lanes.sender.port.carrier->pairs() == 0; }));
   for (int i = 0; i < 40; ++i) {
-    many.push_back(lanes.sender.port.carrier->offer(lanes.announced, 0, -1));
+    many.push_back(lanes.sender.port.carrier->offer(lanes.announced, {}, -1));
   }
   CHECK(lanes.verbs.cqs == queues);
   many.clear();

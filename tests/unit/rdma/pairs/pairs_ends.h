@@ -18,6 +18,7 @@ inline constexpr std::uint32_t kSilent = 4;
 struct Port final : LocalMemory {
   ibv_context* context = nullptr;
   ibv_pd pd{};
+  std::unique_ptr<rdma::test::OneWay> way;
   ibv_mr* memory = nullptr;
   SlowControl* control = nullptr;
   std::unique_ptr<PortCarrier> carrier;

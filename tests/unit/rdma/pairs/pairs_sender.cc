@@ -24,7 +24,7 @@ PairsWorld::Sender::Way* PairsWorld::Sender::find(stripe::LaneSerial serial) {
 }
 
 void PairsWorld::Sender::open(std::size_t port) {
-  auto lane = world_->hosts_[0]->ports[port]->carrier->offer(announced_, port, -1);
+  auto lane = world_->hosts_[0]->ports[port]->carrier->offer(announced_, {.theirs = port}, -1);
   if (lane == nullptr) {
     return;
   }

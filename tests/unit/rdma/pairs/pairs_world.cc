@@ -97,9 +97,11 @@ void PairsWorld::add_port() {
     auto control = std::make_unique<SlowControl>(random_.fork());
     port.control = control.get();
     PortCarrier::Options options;
-    options.rail = {.verbs = &verbs_.verbs(), .context = port.context, .pd = &port.pd};
-    options.rail.name = fmt::format("made{}:{}", i, host.ports.size());
-    options.rail.max_message_bytes = 8192;
+    Rail rail{.verbs = &verbs_.verbs(), .context = port.context, .pd = &port.pd};
+    rail.name = fmt::format("made{}:{}", i, host.ports.size());
+    rail.max_message_bytes = 8192;
+    port.way = std::make_unique<rdma::test::OneWay>(rail);
+    options.ways = port.way.get();
     options.connection.now = MadeUpVerbs::now;
     options.connection.adaptive_routing_bytes = random_.chance(0.5) ? 1024 : ~std::uint64_t{0};
     options.control = std::move(control);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/unit/rdma/pairs/made_up_verbs.h"
+#include "tests/unit/rdma/pairs/one_way.h"
 #include "transport/engine/engine.h"
 #include "transport/rdma/pairs/port_carrier.h"
 #include "transport/stripe/burial.h"

@@ -67,16 +67,24 @@ TEST_CASE("what comms do is shown while they are in use, and changes nothing") {
 TEST_CASE("ports are rails of the page, with their names, GIDs and links") {
   TwoHosts hosts;
   hosts.observe = {.page = true, .hang_seconds = 0};
-  hosts.sending =
-      good(open_transport(hosts.verbs(), hosts.machine.host(), hosts.config_of(hosts.sender_wishes)));
+  hosts.sending = good(hosts.open_one(hosts.sender_wishes));
+  // What a rail without a name shows is not published yet.
+  const auto is_shown = [] {
+    const auto page = own_page();
+    const observe::ReadTable& table = page.value().table("rail");
+    return table.rows.size() == 2 && table.text(table.rows[1], "name") == "mlx5_0:1";
+  };
+  REQUIRE(eventually(is_shown));
   const auto rail = [](const char* field) {
     const auto page = own_page();
     const observe::ReadTable& table = page.value().table("rail");
-    REQUIRE(table.rows.size() == 1);
-    const auto number = table.number(table.rows[0], field);
-    return number ? std::to_string(*number) : table.text(table.rows[0], field);
+    const auto row = std::find_if(table.rows.begin(), table.rows.end(), [&](const observe::ReadRow& each) {
+      return table.text(each, "name") == "mlx5_0:1";
+    });
+    REQUIRE(row != table.rows.end());
+    const auto number = table.number(*row, field);
+    return number ? std::to_string(*number) : table.text(*row, field);
   };
-  REQUIRE(rail("name") == "mlx5_0:1");
   REQUIRE(rail("kind") == "RoCE");
   REQUIRE(rail("device") == "eth0p1");
   REQUIRE(rail("address") == "::ffff:10.0.0.1");
@@ -95,14 +103,12 @@ TEST_CASE("a process that is frozen on purpose does nothing with its comms, and 
   TwoHosts hosts;
   hosts.observe = {.page = true, .hang_seconds = 0};
   hosts.sender_may_fail = true;
-  hosts.sending =
-      good(open_transport(hosts.verbs(), hosts.machine.host(), hosts.config_of(hosts.sender_wishes)));
+  hosts.sending = good(hosts.open_one(hosts.sender_wishes));
   const auto ask = [found = observe::find_pages(static_cast<std::uint32_t>(getpid()), monotonic_now)](
                        const std::string& line) {
     return good(observe::ask(found.pages.at(0).file->get(), line, 20s)).answer;
   };
-  hosts.receiving =
-      good(open_transport(hosts.verbs(), hosts.machine.host(), hosts.config_of(hosts.receiver_wishes)));
+  hosts.receiving = good(hosts.open_one(hosts.receiver_wishes));
   TwoHosts::Comms comms = hosts.connect();
   exchange(hosts, comms, 100);
   REQUIRE(ask("rehearse 1s mlx5_0:1:down") ==
@@ -119,34 +125,6 @@ TEST_CASE("a process that is frozen on purpose does nothing with its comms, and 
   CHECK(longest >= 400ms);
 }
 
-TEST_CASE("a comm that fails leaves a dump, which is a text") {
-  TwoHosts hosts;
-  const tfabric::test::CapturedLog log;
-  hosts.observe = {.page = true, .hang_seconds = 30};
-  hosts.open();
-  TwoHosts::Comms comms = hosts.connect();
-  transport::Request* request = nullptr;
-  while (request == nullptr) {
-    REQUIRE_FALSE(good(receive_nothing(*comms.receive, request)));
-  }
-  hosts.machine.fake.tell(hosts.machine.fake.context_of("mlx5_1"),
-                          {.element = {}, .event_type = IBV_EVENT_DEVICE_FATAL});
-  std::string path;
-  for (int i = 0; i < 60'000 && path.empty(); ++i) {
-    std::this_thread::sleep_for(1ms);
-    for (const auto& line : log.lines()) {
-      if (line.text.find("failed: what was seen is in ") != std::string::npos) {
-        path = line.text.substr(line.text.rfind(' ') + 1);
-      }
-    }
-  }
-  std::ifstream file(path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  CHECK_THAT(text, Catch::Contains("mlx5_1: the device has failed"));
-  CHECK_THAT(text, Catch::Contains("[failed]"));
-  std::filesystem::remove(path);
-}
-
 TEST_CASE("what closed comms have done stays in the sums") {
   TwoHosts hosts;
   hosts.observe = {.page = true, .hang_seconds = 30};
@@ -159,9 +137,12 @@ TEST_CASE("what closed comms have done stays in the sums") {
     const observe::ReadTable& table = page.table("path");
     std::uint64_t bytes = 0;
     for (const observe::ReadRow& row : table.rows) {
+      if (table.text(row, "rail") != "mlx5_0:1" && table.text(row, "rail") != "mlx5_1:1") {
+        continue;  // what is said beside
+      }
       bytes += table.number(row, "sent_bytes").value() + table.number(row, "received_bytes").value();
     }
     return bytes;
   };
-  REQUIRE(sum(own_page().value()) == 5000);
+  REQUIRE(eventually([&] { return sum(own_page().value()) == 5000; }));
 }

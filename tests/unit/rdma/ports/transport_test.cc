@@ -1,11 +1,11 @@
-// The whole transport over a fake provider: discovery, the meeting of two ranks, their comms.
+// The whole transport over a made-up provider: discovery, the meeting of two ranks, their comms.
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <cerrno>
 
+#include "tests/captured_log.h"
 #include "tests/unit/rdma/good.h"
-#include "transport/rdma/rdma_transport.h"
 #include "two_hosts.h"
 
 using namespace tfabric;
@@ -39,7 +39,8 @@ TEST_CASE("a port with a Data Direct function is two devices, if that is wanted"
   hosts.sender_wishes.data_direct = wish;
   Verbs verbs = hosts.verbs();
   verbs.reg_dmabuf_mr = hosts.machine.fake.verbs().reg_dmabuf_mr;
-  const auto opened = good(open_transport(verbs, hosts.machine.host(), hosts.config_of(hosts.sender_wishes)));
+  const auto opened =
+      good(device::open_rdma(verbs, hosts.machine.host(), hosts.config_of(hosts.sender_wishes)));
   const auto devices = opened->devices();
   REQUIRE(devices.size() == (wish == config::DataDirect::both ? 2 : 1));
   const transport::DeviceProperties& last = devices.back()->properties();
@@ -52,8 +53,7 @@ TEST_CASE("a port with a Data Direct function is two devices, if that is wanted"
 TEST_CASE("if no port can be used, the transport says why") {
   TwoHosts hosts;
   hosts.sender_wishes.hca = *config::HcaList::parse("=mlx5_9");
-  const auto opened =
-      open_transport(hosts.verbs(), hosts.machine.host(), hosts.config_of(hosts.sender_wishes));
+  const auto opened = hosts.open_one(hosts.sender_wishes);
   REQUIRE(opened.error().code == Errc::unusable);
   REQUIRE_THAT(opened.error().message, Contains("matches no RDMA port") && Contains("mlx5_0:1, mlx5_1:1"));
 }
@@ -66,27 +66,47 @@ TEST_CASE("two ranks connect, and messages arrive") {
   exchange(hosts, comms, 0);
 }
 
-TEST_CASE("of queue pairs the smaller number of both ranks is used") {
-  const auto [mine, theirs] = GENERATE(std::pair(4u, 2u), std::pair(1u, 8u), std::pair(3u, 3u));
+TEST_CASE("a comm has as many queue pairs as the sender's configuration says") {
+  const auto [mine, theirs] = GENERATE(std::pair(4u, 2u), std::pair(1u, 8u));
   TwoHosts hosts;
   hosts.sender_wishes.qps = mine;
   hosts.receiver_wishes.qps = theirs;
   hosts.sender_wishes.split = true;
   hosts.open();
   TwoHosts::Comms comms = hosts.connect();
-  exchange(hosts, comms, 100000);
-  REQUIRE(hosts.fabric.queue_pairs().size() == 2 * std::min(mine, theirs));
+  REQUIRE(eventually([&, pairs = mine] {
+    exchange(hosts, comms, 100'000);
+    return hosts.network.connected().size() == 2 * pairs;
+  }));
 }
 
-TEST_CASE("a receiver that can access GPU memory has a queue pair to flush it") {
+TEST_CASE("what a receiver that can access GPU memory has received is flushed") {
   const bool disabled = GENERATE(false, true);
   TwoHosts hosts;
-  hosts.receiver_wishes.gdr = config::Switch::on;
+  hosts.sender_wishes.gdr = hosts.receiver_wishes.gdr = config::Switch::on;
   hosts.receiver_wishes.gdr_flush_disable = disabled;
   hosts.open();
   TwoHosts::Comms comms = hosts.connect();
-  exchange(hosts, comms, 100);
-  REQUIRE(hosts.fabric.queue_pairs().size() == (disabled ? 2 : 3));
+  std::vector<std::byte> memory(100);
+  auto* to = good(comms.receive->register_memory(memory.data(), memory.size(), transport::MemoryKind::cuda));
+  auto* from = good(comms.send->register_memory(memory.data(), memory.size(), transport::MemoryKind::cuda));
+  const std::array<transport::ReceiveBuffer, 1> buffers{
+      {{.data = memory.data(), .size = memory.size(), .tag = 0, .region = to}}};
+  transport::Request* received = good(comms.receive->irecv(buffers));
+  transport::Request* sent = nullptr;
+  REQUIRE(eventually([&] {
+    sent = good(comms.send->isend(memory.data(), memory.size(), 0, from));
+    return sent != nullptr;
+  }));
+  int size = 0;
+  REQUIRE(eventually([&] { return good(received->test(&size)); }));
+  REQUIRE(eventually([&] { return good(sent->test(nullptr)); }));
+  transport::Request* flushed = good(comms.receive->iflush(buffers));
+  REQUIRE((flushed == nullptr) == disabled);
+  REQUIRE((disabled || eventually([&] { return good(flushed->test(nullptr)); })));
+  REQUIRE(hosts.network.reads == (disabled ? 0 : 1));
+  REQUIRE(comms.send->deregister_memory(from).ok());
+  REQUIRE(comms.receive->deregister_memory(to).ok());
 }
 
 TEST_CASE("packets of both ends have the traffic class of the sender's communicator, if none is configured") {
@@ -97,11 +117,10 @@ TEST_CASE("packets of both ends have the traffic class of the sender's communica
   hosts.open();
   TwoHosts::Comms comms = hosts.connect({.traffic_class = 5});
   exchange(hosts, comms, 100);
-  int marked = 0;
-  for (const std::uint32_t number : hosts.fabric.queue_pairs()) {
-    marked += hosts.fabric.attributes(number).ah_attr.grh.traffic_class == (configured ? 106 : 5) ? 1 : 0;
-  }
-  REQUIRE(marked == 2);
+  const auto pairs = hosts.network.connected();
+  REQUIRE(std::count_if(pairs.begin(), pairs.end(), [&](const ibv_qp_attr& pair) {
+            return pair.ah_attr.grh.traffic_class == (configured ? 106 : 5);
+          }) == 2);
 }
 
 TEST_CASE("announcements have a traffic class of their own if the receiver has one for them") {
@@ -113,8 +132,8 @@ TEST_CASE("announcements have a traffic class of their own if the receiver has o
   TwoHosts::Comms comms = hosts.connect();
   exchange(hosts, comms, 100);
   std::vector<int> classes;
-  for (const std::uint32_t number : hosts.fabric.queue_pairs()) {
-    classes.push_back(hosts.fabric.attributes(number).ah_attr.grh.traffic_class);
+  for (const ibv_qp_attr& pair : hosts.network.connected()) {
+    classes.push_back(pair.ah_attr.grh.traffic_class);
   }
   std::sort(classes.begin(), classes.end());
   REQUIRE(classes == std::vector{22, 106});
@@ -123,11 +142,11 @@ TEST_CASE("announcements have a traffic class of their own if the receiver has o
 TEST_CASE("a rank that ends before it accepts is reported") {
   TwoHosts hosts;
   hosts.open();
-  TwoHosts::Half half = hosts.offer();
+  TwoHosts::Half half = hosts.connect_only();
   half.listener.reset();
   transport::Request* send = nullptr;
   REQUIRE_THAT(failure_of([&] { return send_nothing(*half.send, send); }).message,
-               Contains("send comm: ") && Contains("before it answered"));
+               Contains("the listener was closed before accept()"));
 }
 
 TEST_CASE("a rank that ends is noticed by the other, which waits for nothing but an announcement") {
@@ -139,37 +158,46 @@ TEST_CASE("a rank that ends is noticed by the other, which waits for nothing but
     comms.receive.reset();
     transport::Request* send = nullptr;
     REQUIRE_THAT(failure_of([&] { return send_nothing(*comms.send, send); }).message,
-                 Contains("the receiving rank") && Contains("is gone"));
+                 Contains("the peer closed its communicator"));
   }
   SECTION("the sender") {
     comms.send.reset();
     transport::Request* receive = nullptr;
     REQUIRE_THAT(failure_of([&] { return receive_nothing(*comms.receive, receive); }).message,
-                 Contains("the sending rank is gone"));
+                 Contains("the peer closed its communicator"));
   }
 }
 
-TEST_CASE("ranks that cannot talk both say so") {
+TEST_CASE("ranks whose ports cannot talk use the kernel's connection, and say why") {
+  const tfabric::test::CapturedLog log;
   TwoHosts hosts;
   hosts.receiver_wishes.roce_version = 1;
   hosts.sender_wishes.roce_version = 2;
   hosts.open();
-  const TwoHosts::Half half = hosts.offer();
-  REQUIRE_THAT(failure_of([&] { return half.listener->accept(); }).message,
-               Contains("no RDMA rail in common"));
-  transport::Request* send = nullptr;
-  REQUIRE_THAT(failure_of([&] { return send_nothing(*half.send, send); }).message,
-               Contains("no RDMA rail in common"));
+  TwoHosts::Comms comms = hosts.connect();
+  exchange(hosts, comms, 100'000);
+  REQUIRE(hosts.network.connected().empty());
+  REQUIRE(log.count("no RDMA rail in common") == 1);
 }
 
-TEST_CASE("both ranks report what a receiver cannot create") {
+TEST_CASE("memory of a GPU goes no other way than over queue pairs, and a connect without one says so") {
+  TwoHosts hosts;
+  hosts.sender_wishes.gdr = config::Switch::on;
+  hosts.receiver_wishes.roce_version = 1;
+  hosts.sender_wishes.roce_version = 2;
+  hosts.open();
+  std::array<std::byte, transport::kHandleBytes> handle{};
+  const auto listener = good(hosts.receiver().listen(handle, {}));
+  const Error why = failure_of([&] { return hosts.sender().connect(handle, {}); });
+  REQUIRE_THAT(why.message, Contains("no RDMA rail in common") && Contains("memory of a GPU"));
+}
+
+TEST_CASE("a receiver that can make no queue pairs is reached over the kernel's connection") {
   TwoHosts hosts;
   hosts.open();
-  const TwoHosts::Half half = hosts.offer();
-  hosts.fabric.reg_mr_error = ENOMEM;
-  REQUIRE_THAT(failure_of([&] { return half.listener->accept(); }).message, Contains("mlx5_1:1"));
-  transport::Request* send = nullptr;
-  REQUIRE_THAT(failure_of([&] { return send_nothing(*half.send, send); }).message, Contains("mlx5_1:1"));
+  hosts.network.kill(hosts.machine.fake.context_of("mlx5_1"));
+  TwoHosts::Comms comms = hosts.connect();
+  exchange(hosts, comms, 1000);
 }
 
 TEST_CASE("a handle of no listener, and one whose listener is closed, are errors") {
@@ -179,5 +207,5 @@ TEST_CASE("a handle of no listener, and one whose listener is closed, are errors
   REQUIRE_FALSE(hosts.sender().connect(handle, {}).ok());
   static_cast<void>(hosts.receiver().listen(handle, {}).value());
   REQUIRE_THAT(failure_of([&] { return hosts.sender().connect(handle, {}); }).message,
-               Contains("cannot connect to the receiving rank"));
+               Contains("cannot connect to 127.0.0.1"));
 }

@@ -23,7 +23,7 @@ config::Rdma wishes_for(const std::string& hca) {
 
 // Calls until it returns something.
 template <class Make>
-auto eventually(Make&& make) {
+auto result_of(Make&& make) {
   for (int i = 0; i < 100'000; ++i) {
     if (auto made = good(make())) {
       return made;
@@ -37,7 +37,8 @@ auto eventually(Make&& make) {
 }  // namespace
 
 TwoHosts::TwoHosts() : sender_wishes(wishes_for("mlx5_0")), receiver_wishes(wishes_for("mlx5_1")) {
-  machine.fake.make_context = [this]() -> ibv_context& { return fabric.add_hca(); };
+  machine.fake.make_context = [this]() -> ibv_context& { return network.add_hca(); };
+  network.follow(monotonic_now);
   machine.add("mlx5_0");
   machine.add("mlx5_1");
   machine.addresses.push_back({.netdev = "lo", .address = gid_of("127.0.0.1"), .prefix_length = 104});
@@ -45,7 +46,7 @@ TwoHosts::TwoHosts() : sender_wishes(wishes_for("mlx5_0")), receiver_wishes(wish
 
 Verbs TwoHosts::verbs() const {
   Verbs all = machine.fake.verbs();
-  const Verbs& data = fabric.verbs();
+  const Verbs& data = network.verbs();
   all.alloc_pd = data.alloc_pd;
   all.dealloc_pd = data.dealloc_pd;
   all.reg_mr = data.reg_mr;
@@ -69,21 +70,21 @@ config::Config TwoHosts::config_of(const config::Rdma& wishes) const {
 }
 
 void TwoHosts::open() {
-  sending = good(open_transport(verbs(), machine.host(), config_of(sender_wishes)));
-  receiving = good(open_transport(verbs(), machine.host(), config_of(receiver_wishes)));
+  sending = good(open_one(sender_wishes));
+  receiving = good(open_one(receiver_wishes));
 }
 
-TwoHosts::Half TwoHosts::offer(const transport::ConnectOptions& options) {
+TwoHosts::Half TwoHosts::connect_only(const transport::ConnectOptions& options) {
   std::array<std::byte, transport::kHandleBytes> handle{};
   Half half;
   half.listener = good(receiver().listen(handle, {}));
-  half.send = eventually([&] { return sender().connect(handle, options); });
+  half.send = result_of([&] { return sender().connect(handle, options); });
   return half;
 }
 
 TwoHosts::Comms TwoHosts::connect(const transport::ConnectOptions& options) {
-  Half half = offer(options);
-  return {.send = std::move(half.send), .receive = eventually([&] { return half.listener->accept(); })};
+  Half half = connect_only(options);
+  return {.send = std::move(half.send), .receive = result_of([&] { return half.listener->accept(); })};
 }
 
 Result<bool> receive_nothing(transport::RecvComm& comm, transport::Request*& request) {
@@ -124,8 +125,7 @@ void exchange(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes) {
   transport::Request *send = nullptr, *receive = nullptr;
   bool sent = false, received = false;
   int size = -1;
-  // Bounded by a time that no correct run needs, not by a number of turns: a turn takes a microsecond if the
-  // other thread that may hold the comm has lost its CPU.
+  // Bounded by a time that no correct run needs.
   const Instant deadline = monotonic_now() + std::chrono::seconds(120);
   while (!(sent && received) && monotonic_now() < deadline) {
     if (receive == nullptr) {
@@ -138,7 +138,6 @@ void exchange(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes) {
     } else if (!sent) {
       sent = good(send->test(nullptr));
     }
-    hosts.fabric.run();
     std::this_thread::yield();
   }
   REQUIRE((sent && received));
@@ -146,7 +145,7 @@ void exchange(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes) {
   REQUIRE(in == out);
   REQUIRE(comms.send->deregister_memory(from).ok());
   REQUIRE(comms.receive->deregister_memory(to).ok());
-  REQUIRE(hosts.fabric.violations.empty());
+  REQUIRE(hosts.network.violations.empty());
 }
 
 }  // namespace tfabric::rdma::test

@@ -1,5 +1,5 @@
-// Two RDMA transports of one process. Each has an HCA of its own, from one fake provider with a network
-// behind it, and they meet over loopback.
+// Two RDMA transports of one process, in real time. Each has an HCA of its own, from one made-up provider
+// with a network behind it, and they meet over loopback.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -8,9 +8,9 @@
 #include <optional>
 #include <thread>
 
-#include "tests/unit/rdma/lane/fake_fabric.h"
 #include "tests/unit/rdma/machine.h"
-#include "transport/rdma/rdma_transport.h"
+#include "tests/unit/rdma/pairs/made_up_verbs.h"
+#include "transport/device/rdma_transport.h"
 
 namespace tfabric::rdma::test {
 
@@ -23,12 +23,12 @@ class TwoHosts {
   [[nodiscard]] transport::Device& sender() { return *sending->devices().at(0); }
   [[nodiscard]] transport::Device& receiver() { return *receiving->devices().at(0); }
 
-  // A send comm whose offer has reached the listener, but is not accepted.
+  // A send comm whose receive comm is not accepted.
   struct Half {
     std::unique_ptr<transport::Listener> listener;
     std::unique_ptr<transport::SendComm> send;
   };
-  Half offer(const transport::ConnectOptions& options = {});
+  Half connect_only(const transport::ConnectOptions& options = {});
 
   // Creates a send comm, then a receive comm: accept() is called after connect() has returned.
   struct Comms {
@@ -37,10 +37,13 @@ class TwoHosts {
   };
   Comms connect(const transport::ConnectOptions& options = {});
 
-  // The functions of discovery are the machine's, the others the fabric's.
+  // The functions of discovery are the machine's, the others the network's.
   [[nodiscard]] Verbs verbs() const;
+  [[nodiscard]] Result<std::unique_ptr<transport::Transport>> open_one(const config::Rdma& wishes) const {
+    return device::open_rdma(verbs(), machine.host(), config_of(wishes));
+  }
 
-  FakeFabric fabric{1};
+  MadeUpVerbs network{1};
   Machine machine;
   config::Rdma sender_wishes, receiver_wishes;
   config::Observe observe{.page = false, .hang_seconds = 0};  // of both
@@ -62,8 +65,19 @@ Error failure_of(Call&& call) {
   return {};
 }
 
-// Posts a receive of no bytes unless `request` is set, and tests it. Posting may be refused while the
-// watcher's thread holds the comm.
+// Returns false if it does not become true within a time that no correct run needs.
+template <class Is>
+bool eventually(Is&& is) {
+  for (int i = 0; i < 60'000; ++i) {
+    if (is()) {
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+// Posts a receive of no bytes unless `request` is set, and tests it. Posting may be refused.
 Result<bool> receive_nothing(transport::RecvComm& comm, transport::Request*& request);
 // The same for a message of no bytes.
 Result<bool> send_nothing(transport::SendComm& comm, transport::Request*& request);

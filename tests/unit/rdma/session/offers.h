@@ -1,4 +1,4 @@
-// Offers for tests, built explicitly or at random from a seed.
+// Ports for tests, built explicitly or at random from a seed.
 #pragma once
 
 #include <string>
@@ -19,13 +19,7 @@ namespace tfabric::rdma::session {
 [[nodiscard]] OfferedRail infiniband_rail(const std::string& hca, const std::string& subnet);
 [[nodiscard]] OfferedRail with_rail_id(OfferedRail rail, std::int16_t rail_id);
 
-[[nodiscard]] Offer offer_of(std::vector<OfferedRail> rails);
-// An offer as a connector makes it: queue pairs and keys on all rails.
-[[nodiscard]] Offer with_queue_pairs(Offer offer);
-// An answer of an acceptor: queue pairs and keys on these rails only.
-[[nodiscard]] Offer answer_to(Offer own, const Agreement& agreement);
-
-// Random valid rails without queue pairs. They take few different values, so that many match.
-[[nodiscard]] Offer random_offer(SeededRandom& random);
+// Random valid rails. They take few different values, so that many match.
+[[nodiscard]] std::vector<OfferedRail> random_rails(SeededRandom& random);
 
 }  // namespace tfabric::rdma::session

@@ -23,7 +23,7 @@ TEST_CASE("a discovered port is offered with what a peer must know of it") {
   port.plane_id = 1;
   const GidEntry gid{.gid = ip("fe80::9"), .type = GidType::infiniband, .prefix_length = 64};
   const OfferedRail rail = rail_of(hca, port, gid, {});
-  REQUIRE(fault_of(offer_of({rail})).empty());
+  REQUIRE(fault_of(std::vector{rail}).empty());
   REQUIRE(rail == OfferedRail{.hca = "mlx5_0",
                               .port = 2,
                               .link_layer = LinkLayer::infiniband,
@@ -49,14 +49,11 @@ TEST_CASE("a configured MTU makes the port's smaller, and never larger") {
 }
 
 TEST_CASE("traffic class and service level are the configuration's, else the communicator's, else 0") {
-  config::Rdma wishes;
-  REQUIRE(options_of(wishes, -1) == OfferOptions{.qps = 1});
-  REQUIRE(options_of(wishes, 5) == OfferOptions{.qps = 1, .traffic_class = 5, .service_level = 5});
-  REQUIRE(options_of(wishes, 1000) == OfferOptions{.qps = 1, .traffic_class = 255, .service_level = 15});
-  wishes.qps = 4;
-  wishes.split = true;
-  wishes.traffic_class = 106;
-  wishes.service_level = 3;
-  REQUIRE(options_of(wishes, 5) ==
-          OfferOptions{.qps = 4, .split = true, .traffic_class = 106, .service_level = 3});
+  REQUIRE(traffic_class_of(-1, -1) == 0);
+  REQUIRE(traffic_class_of(-1, 5) == 5);
+  REQUIRE(traffic_class_of(-1, 1000) == 255);
+  REQUIRE(traffic_class_of(106, 5) == 106);
+  REQUIRE(service_level_of(-1, -1) == 0);
+  REQUIRE(service_level_of(-1, 1000) == 15);
+  REQUIRE(service_level_of(3, 5) == 3);
 }

@@ -1,0 +1,343 @@
+#include "transport/device/rdma_transport.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "transport/comm/context.h"
+#include "transport/device/device.h"
+#include "transport/device/engines.h"
+#include "transport/process/process.h"
+#include "transport/rails/rail_plan.h"
+#include "transport/rdma/pairs/port_group.h"
+#include "transport/rdma/ports/event_watcher.h"
+#include "transport/rdma/ports/open_port.h"
+
+namespace tfabric::device {
+namespace {
+
+using rdma::EventWatcher;
+using rdma::OpenPort;
+using rdma::pairs::PairLane;
+using rdma::pairs::PortCarrier;
+using rdma::pairs::PortGroup;
+
+constexpr int kDefaultSpeed = 10000;  // as NCCL assumes for a NIC of unknown speed
+
+std::string summary_of(OpenPort& open) {
+  const rdma::Port port = open.port();
+  return fmt::format("{} ({}, {} Gbit/s, GID {} {}; GPU memory: {})", open.name(), to_string(port.link_layer),
+                     port.speed_mbps / 1000.0, port.gid->index, rdma::to_string(port.gid->gid),
+                     open.hca().gpu_memory.reason);
+}
+
+report::ShownRail shown(const OpenPort& open, const rdma::Port& port) {
+  return {.name = open.name(),
+          .kind = std::string(to_string(port.link_layer)),
+          .device = port.netdev,
+          .address = port.gid ? rdma::to_string(port.gid->gid) : std::string(),
+          .mtu = port.mtu,
+          .rehearsal = nullptr};
+}
+
+transport::DeviceProperties properties_of(const OpenPort& open) {
+  const rdma::Hca& hca = open.hca();
+  const rdma::Port port = open.port();
+  transport::DeviceProperties properties;
+  properties.name = open.name();
+  properties.pci_path = hca.pci.path;
+  if (open.function() == OpenPort::Function::data_direct) {
+    properties.pci_path = hca.gpu_memory.data_direct;
+    properties.force_flush = true;  // its writes do not take the path of the CPU's accesses to the GPU
+  }
+  properties.guid = hca.guid;
+  properties.memory_kinds = hca.gpu_memory.memory_kinds();
+  properties.speed_mbps = port.speed_mbps > 0 ? static_cast<int>(port.speed_mbps) : kDefaultSpeed;
+  properties.port = port.number;
+  properties.max_recvs = static_cast<int>(transport::kMaxGroupedReceives);
+  properties.rail_id = port.rail_id;
+  properties.plane_id = port.plane_id;
+  return properties;
+}
+
+// Without several pairs there is nothing to cut messages for.
+comm::CommOptions comm_options(const config::Config& config) {
+  return {.flows = config.tcp.flows,
+          .max_flows = config.tcp.max_flows,
+          .offered_lanes = config.rdma.qps,
+          .piece_bytes = config.rdma.split ? config.tcp.chunk_bytes : PairLane::kMostBytes,
+          .max_recvs = static_cast<std::uint8_t>(transport::kMaxGroupedReceives),
+          .connect_timeout = config.rdma.connect_timeout,
+          .outage = config.tcp.user_timeout,
+          .frozen = config.tcp.frozen_timeout};
+}
+
+// What is waited for on the kernel's connections has the same limits. An HCA moves data by itself, so that no
+// thread need poll it.
+config::Config settled(config::Config config) {
+  config.tcp.connect_timeout = config.rdma.connect_timeout;
+  if (config.engine.progress == config::Progress::automatic) {
+    config.engine.progress = config::Progress::inline_;
+  }
+  return config;
+}
+
+class RdmaTransport final : public transport::Transport {
+ public:
+  RdmaTransport(const rdma::Verbs& verbs, rdma::Host host, const config::Config& config)
+      : verbs_(verbs),
+        host_(std::move(host)),
+        config_(settled(config)),
+        found_(discover(verbs_, host_, config_.rdma)) {}
+  ~RdmaTransport() override {
+    watcher_.reset();
+    if (process_) {
+      process_->hurry_dumps();
+    }
+  }
+  RdmaTransport(const RdmaTransport&) = delete;
+  RdmaTransport& operator=(const RdmaTransport&) = delete;
+
+  Status open() {
+    if (!found_.usable) {
+      return found_.usable;
+    }
+    rails::HostView host = rails::view_of_host();
+    host.addresses = host_.addresses;
+    Result<rails::RailPlan> plan = rails::plan_beside(config_, host);
+    if (!plan) {
+      return plan.error();
+    }
+    if (Status opened = open_ports(); !opened) {
+      return opened;
+    }
+    process_.emplace(config_, process::Options{.transport = "rdma", .witness = true});
+    engines_.emplace(plan->own, plan->tcp, static_cast<std::uint16_t>(ports_.size()), *process_);
+    if (Status opened = open_kernel_rail(plan->lifeboats); !opened) {
+      return opened;
+    }
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+      add_port(*ports_[i], *engines_->units()[i]);
+    }
+    return watch();
+  }
+
+  [[nodiscard]] std::string name() const override { return "rdma"; }
+  [[nodiscard]] std::string summary() const override {
+    std::vector<std::string> rails;
+    for (const auto& port : ports_) {
+      rails.push_back(summary_of(*port->open));
+    }
+    return fmt::format("RDMA over {}; beside it {}; {} progress; no hugepages needed", fmt::join(rails, ", "),
+                       engines_->units().front()->rails.front()->config().name,
+                       engines_->mode() == engine::ProgressMode::threaded ? "threaded" : "inline");
+  }
+  [[nodiscard]] std::vector<transport::Device*> devices() const override {
+    std::vector<transport::Device*> devices;
+    for (const auto& device : devices_) {
+      devices.push_back(device.get());
+    }
+    return devices;
+  }
+
+ private:
+  // Belongs to one engine.
+  struct UsedPort {
+    std::unique_ptr<OpenPort> open;
+    std::unique_ptr<PortGroup> group;
+    Engines::Unit* unit = nullptr;
+    PortCarrier* carrier = nullptr;  // the engine's
+  };
+
+  // Each function becomes a device for NCCL, which uses the one nearer to the GPU.
+  [[nodiscard]] std::vector<OpenPort::Function> functions_of(const rdma::Hca& hca) const {
+    using enum OpenPort::Function;
+    const config::DataDirect wish = config_.rdma.data_direct;
+    if (hca.gpu_memory.data_direct.empty() || wish == config::DataDirect::off) {
+      return {own};
+    }
+    return wish == config::DataDirect::only ? std::vector{data_direct} : std::vector{own, data_direct};
+  }
+
+  Status open_ports() {
+    std::string faults;
+    for (const rdma::Hca& hca : found_.hcas) {
+      open_ports_of(hca, faults);
+    }
+    return ports_.empty() ? Status(Error{Errc::unusable, "no RDMA port can be opened:" + faults}) : Status();
+  }
+
+  void open_ports_of(const rdma::Hca& hca, std::string& faults) {
+    for (const rdma::Port& port : hca.ports) {
+      if (!port.excluded.empty()) {
+        TF_INFO("NET/tfabric: RDMA port {}:{} is left out: {}", hca.name, port.number, port.excluded);
+        continue;
+      }
+      for (const OpenPort::Function function : functions_of(hca)) {
+        auto open = OpenPort::open(verbs_, hca, port, function, config_.rdma);
+        if (open) {
+          ports_.push_back(std::make_unique<UsedPort>());
+          ports_.back()->open = std::move(*open);
+        } else {
+          faults += fmt::format(" {}:{}: {};", hca.name, port.number, open.error().message);
+          TF_WARN("NET/tfabric: RDMA port {}:{} is left out: {}", hca.name, port.number,
+                  open.error().message);
+        }
+      }
+    }
+    if (!hca.excluded.empty()) {
+      TF_INFO("NET/tfabric: RDMA device {} is left out: {}", hca.name, hca.excluded);
+    }
+  }
+
+  // Of those that peers may reach, the first that can be opened.
+  Status open_kernel_rail(const std::vector<config::Rail>& rails) {
+    Status opened;
+    for (const config::Rail& rail : rails) {
+      opened = engines_->open_rail(rail);
+      if (!opened) {
+        TF_INFO("NET/tfabric: {}", opened.error().message);
+        continue;
+      }
+      for (const auto& unit : engines_->units()) {
+        const engine::Guard guard(unit->engine.lock());
+        unit->rails.front()->stand_beside();
+      }
+      break;
+    }
+    return opened;
+  }
+
+  void add_port(UsedPort& port, Engines::Unit& unit) {
+    const rdma::Hca& hca = port.open->hca();
+    const bool gpu = hca.gpu_memory.any();
+    port.group = std::make_unique<PortGroup>(
+        PortGroup::Options{.takes_gpu_memory = gpu, .needs_flush = gpu && !config_.rdma.gdr_flush_disable});
+    PortCarrier::Options options;
+    options.ways = port.open.get();
+    options.connection = port.open->connection();
+    options.traffic_class = config_.rdma.traffic_class;
+    options.service_level = config_.rdma.service_level;
+    options.control_traffic_class = config_.rdma.control_traffic_class;
+    options.control = std::make_unique<rdma::pairs::ControlThread>();
+    options.memory = &port.group->memory_of(0);
+    auto carrier = std::make_unique<PortCarrier>(std::move(options));
+    port.unit = &unit;
+    port.carrier = carrier.get();
+    port.group->add(
+        {.ways = port.open.get(), .registrations = &port.open->registrations(), .carrier = port.carrier});
+    {
+      const engine::Guard guard(unit.engine.lock());
+      unit.engine.add(std::move(carrier));
+    }
+    engines_->show_rail(unit, shown(*port.open, port.open->port()));
+    if (process_->faults() != nullptr) {
+      const engine::Guard guard(engines_->units().front()->engine.lock());
+      process_->faults()->add_rail(port.open->name(), nullptr);
+    }
+    devices_.push_back(std::make_unique<Device>(
+        comm::Context{unit.engine, *unit.progress, regions_, comm_options(config_), unit.peers,
+                      port.group.get()},
+        unit.tcp.port(), unit.acceptor,
+        std::vector<DeviceRail>{{unit.rails.front().get(), session::RailRole::lifeboat}},
+        properties_of(*port.open), Device::AttemptNumbers{}));
+  }
+
+  Status watch() {
+    std::vector<EventWatcher::Source> sources;
+    for (const rdma::Hca& hca : found_.hcas) {
+      std::vector<UsedPort*> ports;
+      for (const auto& port : ports_) {
+        if (&port->open->hca() == &hca) {
+          ports.push_back(port.get());
+        }
+      }
+      if (!ports.empty()) {
+        sources.push_back(
+            {.context = hca.context.get(),
+             .hca = hca.name,
+             .on_event = [this, ports](const rdma::AsyncEvent& event) { on_event(ports, event); }});
+      }
+    }
+    auto watcher = EventWatcher::start(verbs_, std::move(sources));
+    if (!watcher) {
+      return watcher.error();
+    }
+    watcher_ = std::move(*watcher);
+    return {};
+  }
+
+  // On the watcher's thread. That a queue pair has failed shows in its completions.
+  void on_event(const std::vector<UsedPort*>& ports, const rdma::AsyncEvent& event) {
+    const bool fatal = event.type == IBV_EVENT_DEVICE_FATAL || event.type == IBV_EVENT_CQ_ERR;
+    for (UsedPort* port : ports) {
+      if (rdma::changes_ports(event.type)) {
+        examine_again(*port);
+      }
+      if (fatal && config_.rdma.return_async_events) {
+        const engine::Guard guard(port->unit->engine.lock());
+        port->carrier->on_device_lost();
+      }
+    }
+  }
+
+  void examine_again(UsedPort& used) {
+    rdma::Host host = host_;
+    host.addresses = host::local_addresses();
+    const rdma::Port port =
+        examine_port_of(verbs_, host, config_.rdma, used.open->hca(), used.open->port().number);
+    if (port.gid) {
+      used.open->update(port);
+    }
+    {
+      const engine::Guard guard(used.unit->engine.lock());
+      used.carrier->on_link(port.state == IBV_PORT_ACTIVE);
+    }
+    engines_->show_rail(*used.unit, shown(*used.open, port));
+  }
+
+  // The user closes all comms before it destroys the transport. Members are in order of use.
+  rdma::Verbs verbs_;
+  rdma::Host host_;
+  config::Config config_;
+  rdma::Discovery found_;
+  std::vector<std::unique_ptr<UsedPort>> ports_;
+  std::optional<process::Process> process_;  // once the ports are known to be usable
+  hugepage::RegionTable regions_;            // of nothing: ports register memory
+  std::optional<Engines> engines_;
+  std::vector<std::unique_ptr<transport::Device>> devices_;
+  std::unique_ptr<EventWatcher> watcher_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<transport::Transport>> open_rdma(const config::Config& config) {
+  if (config.rdma.disable) {
+    return Error{Errc::unusable, "RDMA is switched off: rdma.disable (NCCL_IB_DISABLE) is true"};
+  }
+  const Result<rdma::Verbs> verbs = rdma::load_verbs();
+  if (!verbs) {
+    return verbs.error();
+  }
+  return open_rdma(*verbs, {.sysfs = host::Sysfs(), .addresses = host::local_addresses()}, config);
+}
+
+Result<std::unique_ptr<transport::Transport>> open_rdma(const rdma::Verbs& verbs, const rdma::Host& host,
+                                                        const config::Config& config) {
+  // After a fork (of a data loader, for example), the HCA could be left with pages that do not belong to the
+  // process any more. Kernels from 5.12 on prevent this themselves; there the call does nothing.
+  if (verbs.fork_init() != 0) {
+    TF_INFO("NET/tfabric: libibverbs cannot protect registered memory from forks (ibv_fork_init)");
+  }
+  auto transport = std::make_unique<RdmaTransport>(verbs, host, config);
+  if (Status status = transport->open(); !status) {
+    return status.error();
+  }
+  return std::unique_ptr<transport::Transport>(std::move(transport));
+}
+
+}  // namespace tfabric::device
