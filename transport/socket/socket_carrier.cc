@@ -481,6 +481,9 @@ void SocketCarrier::ask_for_reports() {
 
 bool SocketCarrier::send(Instant now, bool quiet) {
   now_ = now;
+  if (writes_.empty() && over_.empty() && !hold_.lasts()) {
+    return false;
+  }
   if (hold_.is_over(now, quiet)) {
     ask_for_reports();
   }

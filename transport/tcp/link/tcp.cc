@@ -53,6 +53,9 @@ Tcp::~Tcp() {
 
 bool Tcp::receive(Instant now) {
   now_ = now;
+  if (is_unused()) {
+    return false;
+  }
   bool worked = false;
   for (const auto& link : links_) {
     worked |= receive_from(*link);
@@ -63,6 +66,9 @@ bool Tcp::receive(Instant now) {
 
 bool Tcp::send(Instant now, bool quiet) {
   now_ = now;
+  if (is_unused()) {
+    return false;
+  }
   run_progress();
   if (hold_.is_over(now, quiet)) {
     release_acknowledgements();
