@@ -16,7 +16,8 @@ namespace tfabric::transport {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x42414654;  // "TFAB"
-constexpr std::size_t kVersionAt = 4, kTransportAt = 5, kCheckAt = 36, kAttemptAt = 40, kAttemptEnd = 48;
+constexpr std::byte kForm{1};                 // of the handle
+constexpr std::size_t kVersionAt = 4, kFormAt = 5, kCheckAt = 36, kAttemptAt = 40, kAttemptEnd = 48;
 static_assert(kAttemptAt + kShortHandleRoom == kShortHandleBytes);
 
 // FNV-1a over everything but the check and the attempt.
@@ -28,16 +29,6 @@ std::uint32_t check_of(const std::byte* bytes) {
     }
   }
   return hash;
-}
-
-const char* name_of(HandleKind kind) {
-  switch (kind) {
-    case HandleKind::tcp:
-      return "TCP";
-    case HandleKind::rdma:
-      return "RDMA";
-  }
-  return "a transport unknown here";
 }
 
 template <class T>
@@ -77,32 +68,25 @@ Error foreign(ConstHandleBytes bytes) {
 
 }  // namespace
 
-void seal_handle(const HandleForm& form, HandleBytes bytes) {
+void seal_handle(std::uint8_t version, HandleBytes bytes) {
   put_little_endian(bytes.data(), kMagic);
-  bytes[kVersionAt] = std::byte{form.version};
-  bytes[kTransportAt] = static_cast<std::byte>(form.kind);
+  bytes[kVersionAt] = std::byte{version};
+  bytes[kFormAt] = kForm;
   put_little_endian(&bytes[kCheckAt], check_of(bytes.data()));
 }
 
-Status check_handle(const HandleForm& form, ConstHandleBytes bytes) {
+Status check_handle(std::uint8_t version, ConstHandleBytes bytes) {
   if (get_little_endian<std::uint32_t>(bytes.data()) != kMagic ||
       get_little_endian<std::uint32_t>(&bytes[kCheckAt]) != check_of(bytes.data())) {
     return foreign(bytes);
   }
-  const auto kind = static_cast<HandleKind>(bytes[kTransportAt]);
-  if (kind != form.kind) {
+  const auto theirs = std::to_integer<int>(bytes[kVersionAt]);
+  if (theirs != version || bytes[kFormAt] != kForm) {
     return Error{
         Errc::invalid_usage,
-        fmt::format("the peer uses {}, this host {}: set the same `transport` on all hosts, and make "
-                    "it usable on all of them (`tfabric info` tells why it is not)",
-                    name_of(kind), name_of(form.kind))};
-  }
-  const auto version = std::to_integer<int>(bytes[kVersionAt]);
-  if (version != form.version) {
-    return Error{Errc::invalid_usage,
-                 fmt::format("the peer speaks version {} of the tfabric protocol over {}, this host version "
-                             "{}: install the same libnccl-net.so everywhere",
-                             version, name_of(kind), form.version)};
+        fmt::format("the peer speaks version {} of the tfabric protocol{}, this host version {}: "
+                    "install the same libnccl-net.so everywhere",
+                    theirs, bytes[kFormAt] == kForm ? "" : " of builds whose RDMA had its own", version)};
   }
   return {};
 }

@@ -1,8 +1,8 @@
-// The common fields of all transports' handles, at the same offsets in each, so that a rank can report that a
-// handle is of another transport or version.
+// The fields of a handle that are the same in each version, so that a rank can report that a handle is of
+// another one, or of another network.
 //
-//   0 magic | 4 version | 5 transport | 6 … 36 the transport's | 36 check | 40 attempt | 48 … 72 zero
-//   72 … 128 the transport's
+//   0 magic | 4 version | 5 form | 6 … 36 the session's | 36 check | 40 attempt | 48 … 72 zero
+//   72 … 128 the session's
 //
 // `attempt` belongs to the connector: NCCL passes the same memory on every retry, initially zero. The check
 // covers all other bytes. A short handle, which is for table v4, has the bytes to 40 and those from 72 to 96;
@@ -29,25 +29,18 @@ using ConstHandleBytes = std::span<const std::byte, kHandleBytes>;
 using ShortHandleBytes = std::span<std::byte, kShortHandleBytes>;
 using ConstShortHandleBytes = std::span<const std::byte, kShortHandleBytes>;
 
-// The bytes of the transport's own from kHandleRoomAt on, in a handle of each length.
+// The bytes of the session's own from kHandleRoomAt on, in a handle of each length.
 inline constexpr std::size_t kHandleRoomAt = 72;
 inline constexpr std::size_t kHandleRoom = kHandleBytes - kHandleRoomAt, kShortHandleRoom = 24;
 [[nodiscard]] constexpr std::size_t room_in_handle(const ListenOptions& options) {
   return options.short_handle ? kShortHandleRoom : kHandleRoom;
 }
 
-enum class HandleKind : std::uint8_t { tcp = 1, rdma = 2 };
-
-// The form that a rank writes, and the only one that it reads.
-struct HandleForm {
-  HandleKind kind = HandleKind::tcp;
-  std::uint8_t version = 0;  // of the transport's protocol
-};
-
-// Writes magic, version, transport and check. Call last.
-void seal_handle(const HandleForm& form, HandleBytes bytes);
-// Returns Errc::invalid_usage, with the remedy, if the bytes were not sealed in this form.
-[[nodiscard]] Status check_handle(const HandleForm& form, ConstHandleBytes bytes);
+// Writes magic, version and check. Call last.
+void seal_handle(std::uint8_t version, HandleBytes bytes);
+// Returns Errc::invalid_usage, with the remedy, if the bytes were not sealed with this version of the
+// protocol.
+[[nodiscard]] Status check_handle(std::uint8_t version, ConstHandleBytes bytes);
 
 // `from` keeps to kShortHandleRoom.
 void shorten_handle(ConstHandleBytes from, ShortHandleBytes to);

@@ -190,8 +190,7 @@ void try_handle(const std::uint8_t* data, std::size_t size) {
   // With a right seal the rest is read, too.
   for (const bool sealed : {false, true}) {
     if (sealed) {
-      transport::seal_handle({.kind = transport::HandleKind::tcp, .version = session::kProtocolVersion},
-                             given);
+      transport::seal_handle(session::kProtocolVersion, given);
     }
     if (const auto handle = session::read_handle(given)) {
       TFABRIC_REQUIRE(!handle->endpoints.empty() && handle->endpoints.size() <= session::kMaxHandleAddresses);

@@ -12,7 +12,6 @@
 namespace tfabric::session {
 namespace {
 
-constexpr transport::HandleForm kForm{.kind = transport::HandleKind::tcp, .version = kProtocolVersion};
 constexpr std::size_t kFieldsAt = 6;
 // The flags of an address.
 constexpr unsigned kV6 = 1, kOwnPort = 2, kRoleShift = 2;
@@ -79,11 +78,11 @@ void write_handle(const Handle& handle, HandleBytes bytes) {
   const bool fit = write_endpoints(handle.endpoints, bytes.subspan<transport::kHandleRoomAt>());
   assert(fit);
   static_cast<void>(fit);
-  transport::seal_handle(kForm, bytes);
+  transport::seal_handle(kProtocolVersion, bytes);
 }
 
 Result<Handle> read_handle(transport::ConstHandleBytes bytes) {
-  if (Status status = transport::check_handle(kForm, bytes); !status) {
+  if (Status status = transport::check_handle(kProtocolVersion, bytes); !status) {
     return status.error();
   }
   Handle handle;

@@ -108,7 +108,7 @@ TEST_CASE("a handle with malformed endpoints is refused") {
   const auto with = [](std::size_t at, std::uint8_t value) {
     auto bytes = sample();
     bytes[at] = std::byte{value};
-    transport::seal_handle({.kind = transport::HandleKind::tcp, .version = kProtocolVersion}, bytes);
+    transport::seal_handle(kProtocolVersion, bytes);
     return read_handle(bytes);
   };
   CHECK(with(72, 0).ok());
