@@ -11,8 +11,10 @@
 namespace tfabric::rdma::pairs {
 
 void FlushPair::make() {
+  making_ = true;
   options_.control->run([this] { return make_now(); },
                         [this](int failed) TF_IN_TURN {
+                          making_ = false;
                           if (failed != 0) {
                             fail(fault_);
                           } else {

@@ -50,6 +50,9 @@ class FlushPair {
   void on_turn() TF_IN_TURN;
   // Null before it is made.
   [[nodiscard]] const SendQueue* send_queue() const { return send_ ? &*send_ : nullptr; }
+  [[nodiscard]] std::uint32_t id() const { return options_.id; }
+  // It has failed, and nothing waits for it any more: another one may do better.
+  [[nodiscard]] bool is_spent() const { return failed_ && !making_ && done_.empty(); }
   [[nodiscard]] bool has_news() const { return !done_.empty(); }
 
  private:
@@ -79,7 +82,7 @@ class FlushPair {
   std::deque<Flush> waiting_, posted_;
   std::deque<Done> done_;
   std::uint32_t work_ = 0;  // number of the last
-  bool failed_ = false;
+  bool failed_ = false, making_ = false;
 };
 
 }  // namespace tfabric::rdma::pairs

@@ -224,7 +224,8 @@ void Pair::destroy() {
         const Verbs& verbs = *options_.rail->verbs;
         const int returned = queue_pair_ ? verbs.destroy_qp(queue_pair_.get()) : 0;
         if (returned != 0) {
-          log_verbs_fault("a queue pair cannot be destroyed", returned);
+          log_verbs_fault(fmt::format("a queue pair of {} cannot be destroyed", options_.rail->name).c_str(),
+                          returned);
           return returned;
         }
         static_cast<void>(queue_pair_.release());

@@ -239,6 +239,9 @@ lane::Loss PairLane::loss(bool /*in_use*/, Instant now) const {
 }
 
 std::string PairLane::describe(Silence /*silence*/, bool /*in_use*/, Instant now) const {
+  if (carrier_->is_away()) {
+    return carrier_->why_away(now);
+  }
   return fmt::format("nothing was completed for {} ms", in_milliseconds(now - pair_->progressed_at()));
 }
 

@@ -22,8 +22,6 @@ constexpr std::uint32_t id_of(std::size_t place, std::uint32_t generation) {
 constexpr std::size_t kFlushPlace = (std::size_t{1} << kPlaceBits) - 1;
 constexpr std::size_t place_of(std::uint32_t id) { return id & ((1u << kPlaceBits) - 1); }
 
-constexpr int kBatch = 32;
-
 // An adapter tells of a loss itself, or refuses.
 constexpr engine::Traits kTraits{.answers_without_process = true,
                                  .end_means_closed = false,
@@ -157,23 +155,45 @@ std::unique_ptr<PairLane> PortCarrier::make(const std::shared_ptr<lane::Announce
 
 void PortCarrier::flush(std::span<const lane::FlushPlace> places, lane::FlushUser& user,
                         std::uint64_t number) {
+  if (flusher_ != nullptr && flusher_->is_spent() && !lost_) {
+    drop_flusher();
+  }
   if (flusher_ == nullptr) {
-    const std::optional<std::size_t> queue = queue_for(FlushPair::kWorks);
-    flusher_ = std::make_unique<FlushPair>(
-        FlushPair::Options{.rail = &options_.ways->rail(options_.ways->usual().number),
-                           .connection = &options_.connection,
-                           .control = options_.control.get(),
-                           .cq = queue ? queues_[*queue].queue.get() : nullptr,
-                           .id = id_of(kFlushPlace, 0)});
-    if (lost_ || !queue) {
-      flusher_->fail(lost_ ? "its device has failed" : "there is no completion queue for it");
-    } else {
-      queues_[*queue].promised += FlushPair::kWorks;
-      flusher_->make();
-    }
+    make_flusher();
   }
   ++past_.flushes;
   flusher_->flush(places, user, number);
+}
+
+void PortCarrier::make_flusher() {
+  const std::optional<std::size_t> queue = queue_for(FlushPair::kWorks);
+  flusher_ = std::make_shared<FlushPair>(
+      FlushPair::Options{.rail = &options_.ways->rail(options_.ways->usual().number),
+                         .connection = &options_.connection,
+                         .control = options_.control.get(),
+                         .cq = queue ? queues_[*queue].queue.get() : nullptr,
+                         .id = id_of(kFlushPlace, ++flushers_)});
+  if (lost_ || !queue) {
+    flusher_->fail(lost_ ? "its device has failed" : "there is no completion queue for it");
+    return;
+  }
+  flush_queue_ = *queue;
+  queues_[*queue].promised += FlushPair::kWorks;
+  flusher_->make();
+}
+
+// Its verbs may block.
+void PortCarrier::drop_flusher() {
+  past_.add(flusher_->send_queue());
+  if (flush_queue_) {
+    queues_[*std::exchange(flush_queue_, std::nullopt)].promised -= FlushPair::kWorks;
+  }
+  options_.control->run(
+      [old = std::exchange(flusher_, nullptr)]() mutable {
+        old.reset();
+        return 0;
+      },
+      [](int) {});
 }
 
 void PortCarrier::forget(const lane::FlushUser& user) {
@@ -258,22 +278,21 @@ std::string PortCarrier::why_away(Instant now) const {
 
 bool PortCarrier::poll() {
   bool any = false;
-  std::array<ibv_wc, kBatch> completions{};
   for (std::size_t i = 0; i < queues_.size(); ++i) {
     int taken = kBatch;
     while (taken == kBatch) {
       ibv_cq* queue = queue_at(i);
-      taken = queue->context->ops.poll_cq(queue, kBatch, completions.data());
+      taken = queue->context->ops.poll_cq(queue, kBatch, completions_.data());
       if (taken < 0) {
         TF_WARN("NET/tfabric: rail {}: completions cannot be polled: {}", name(), verbs_fault(taken));
         on_device_lost();
         return true;
       }
       for (int j = 0; j < taken; ++j) {
-        const std::uint32_t id = unpack_work_id(completions[static_cast<std::size_t>(j)].wr_id).queue;
+        const std::uint32_t id = unpack_work_id(completions_[static_cast<std::size_t>(j)].wr_id).queue;
         const std::size_t number = place_of(id);
-        if (number == kFlushPlace) {
-          flusher_->on_completion(completions[static_cast<std::size_t>(j)]);
+        if (number == kFlushPlace && flusher_ != nullptr && flusher_->id() == id) {
+          flusher_->on_completion(completions_[static_cast<std::size_t>(j)]);
           continue;
         }
         const std::shared_ptr<Pair> pair = number < places_.size() ? places_[number].pair : nullptr;
@@ -281,7 +300,7 @@ bool PortCarrier::poll() {
           ++stale_;
           continue;
         }
-        pair->on_completion(completions[static_cast<std::size_t>(j)], now_);
+        pair->on_completion(completions_[static_cast<std::size_t>(j)], now_);
       }
       any = any || taken > 0;
       past_.completions += static_cast<std::uint64_t>(taken);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -131,6 +132,8 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
                                  const PairLane::Ends& ends, std::size_t way,
                                  const Service& service) TF_IN_TURN;
   std::optional<std::size_t> queue_for(std::uint32_t completions);
+  void make_flusher() TF_IN_TURN;
+  void drop_flusher() TF_IN_TURN;
   bool poll() TF_IN_TURN;
   void pass_news() TF_IN_TURN;
   void go_on_closing() TF_IN_TURN;
@@ -139,7 +142,11 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   const Rail& rail_;  // as it was when the carrier was made
   std::vector<Queue> queues_;
   std::vector<Place> places_;
-  std::unique_ptr<FlushPair> flusher_;  // null: nothing has been flushed
+  std::shared_ptr<FlushPair> flusher_;  // null: nothing has been flushed
+  std::optional<std::size_t> flush_queue_;
+  std::uint32_t flushers_ = 0;  // that were made
+  static constexpr int kBatch = 32;
+  std::array<ibv_wc, kBatch> completions_{};  // of one poll
   std::deque<engine::PeerTraffic> peers_;
   std::vector<PairLane*> noted_, noted_now_;
   std::vector<PairLane*> watched_;      // null: it has gone, or awaits nothing any more

@@ -306,6 +306,33 @@ TEST_CASE("a lane that its sender leaves has brought all, and both ends destroy 
   CHECK(lanes.verbs.mrs == 2);  // of the test's own memory
 }
 
+TEST_CASE("when flushes have failed, later ones are made by another queue pair") {
+  struct User final : lane::FlushUser {
+    void on_flushed(std::uint64_t number, bool done) override { ends.emplace_back(number, done); }
+    std::vector<std::pair<std::uint64_t, bool>> ends;
+  };
+  engine::Engine engine{{}};
+  const engine::Guard guard(engine.lock());
+  TwoLanes lanes;
+  PortCarrier& carrier = *lanes.sender.port.carrier;
+  User user;
+  const lane::FlushPlace place{.address = reinterpret_cast<std::uint64_t>(lanes.memory.data()),
+                               .key = lanes.sender.port.memory->rkey};
+  const auto flush = [&](std::uint64_t number) {
+    carrier.flush(std::span(&place, 1), user, number);
+    REQUIRE(lanes.until([&] { return user.ends.size() == number; }));
+    return user.ends.back();
+  };
+  CHECK(flush(1) == std::pair<std::uint64_t, bool>(1, true));
+  lanes.verbs.silence(*lanes.sender.port.context, MadeUpVerbs::now() + std::chrono::seconds(1));
+  CHECK(flush(2) == std::pair<std::uint64_t, bool>(2, false));
+  lanes.verbs.silence(*lanes.sender.port.context, MadeUpVerbs::now());
+  REQUIRE(lanes.until([&] { return MadeUpVerbs::now() > Instant(std::chrono::hours(1)) + 2s; }, 3s));
+  CHECK(flush(3) == std::pair<std::uint64_t, bool>(3, true));
+  REQUIRE(lanes.until([&] { return lanes.verbs.queue_pairs() == 1; }));  // the old one is gone
+  CHECK(lanes.verbs.reads == 2);
+}
+
 TEST_CASE("a fence waits until all has come back, but for a device that is dead") {
   engine::Engine engine{{}};
   const engine::Guard guard(engine.lock());
