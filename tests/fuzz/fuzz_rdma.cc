@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const std::span<const std::byte> rest = std::as_bytes(std::span(data, size)).subspan(1);
-  if (data[0] % 2 == 0) {
+  if (data[0] % 2 == 1) {
     try_pair(rest);
   } else {
     try_rail(rest);

@@ -288,7 +288,7 @@ void CommCore::examine(verdict::WaitFacts& facts, Instant now) {
   facts.messages = traffic().messages;
   facts.needs_receive = needs_receive();
   add_process(facts, context_.peers.processes, *this);
-  add_lanes(facts, lanes_, now);
+  add_lanes(facts, lanes_, lacks_offered(), now);
   context_.peers.processes.want(*this);
 }
 

@@ -152,6 +152,8 @@ class CommCore : public lane::LaneEvents,
   [[nodiscard]] virtual std::size_t outstanding() const = 0;
   // Returns true if the next message to send waits for the peer's receive.
   [[nodiscard]] virtual bool needs_receive() const { return false; }
+  // Returns true if the next message to send needs a lane that was offered, and there is none.
+  [[nodiscard]] virtual bool lacks_offered() const TF_IN_TURN { return false; }
   // Returns false until NCCL has the comm.
   [[nodiscard]] virtual bool in_use() const = 0;
   // Returns true if nothing is left of the lane that had this number and is gone.

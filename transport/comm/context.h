@@ -26,7 +26,8 @@ struct CommOptions {
   std::uint32_t piece_bytes = 512u << 10;
   std::uint8_t max_recvs = 1;
   Duration connect_timeout = std::chrono::seconds(10);
-  Duration outage = std::chrono::seconds(20);  // how long a comm waits for a lane when it has none
+  const char* connect_key = "tcp.connect_timeout_ms";  // which says so
+  Duration outage = std::chrono::seconds(20);          // how long a comm waits for a lane when it has none
   // The same while the peer's process is known to be stopped.
   Duration frozen = std::chrono::seconds(300);
 };

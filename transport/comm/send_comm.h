@@ -145,6 +145,7 @@ class SendComm final : public transport::SendComm,
   [[nodiscard]] bool needs_receive() const override {
     return outbox_.waits_for_receive() || (outbox_.outstanding() == 0 && is_refused());
   }
+  [[nodiscard]] bool lacks_offered() const override TF_IN_TURN { return has_no_taker(); }
   [[nodiscard]] bool in_use() const override { return welcomed(); }
   [[nodiscard]] bool is_free(const lane::Lane& lane) const override TF_IN_TURN {
     return book_.state(lane.id()) == flows::SendFlows::State::gone && outbox_.drained(lane.id());

@@ -151,7 +151,7 @@ Status SendComm::on_accept(std::span<const std::byte> body) {
 
 // Returns true if the next message is in memory of a GPU, and no lane works that can carry it.
 bool SendComm::has_no_taker() const {
-  const stripe::Outgoing* next = ready() && offers() ? outbox_.next_to_deal() : nullptr;
+  const stripe::Outgoing* next = ready() && announced_ != nullptr ? outbox_.next_to_deal() : nullptr;
   return next != nullptr && !next->on_host &&
          std::none_of(lanes_.begin(), lanes_.end(), [](const auto& lane) TF_IN_TURN {
            return lane->carries() && lane->traits().places_remotely;

@@ -1,5 +1,7 @@
 #include "transport/comm/wait_facts.h"
 
+#include <algorithm>
+
 namespace tfabric::comm {
 namespace {
 
@@ -25,16 +27,18 @@ verdict::PeerView view_of(witness::View view) {
 
 verdict::LaneFacts facts_of(const lane::Lane& lane, Instant now) TF_IN_TURN {
   const engine::Carrier& carrier = lane.carrier();
+  const bool by_hca = lane.traits().places_remotely;
   return {.rail = carrier.name(),
-          .by_kernel = lane.traits().answers_without_process,
+          .by_kernel = lane.traits().answers_without_process && !by_hca,
           .no_link = carrier.is_away(),
           .no_link_for = now - carrier.away_since().value_or(now),
           .no_neighbour = lane.lacks_neighbour(),
           .driver_stalled = carrier.is_stalled(),
-          .unacknowledged = lane.awaits_peer(),
+          .unacknowledged = lane.awaits_peer() && (!by_hca || lane.timeouts_in_row() > 0),
           .repetitions = lane.timeouts_in_row(),
           .unheard = now - lane.heard_at(),
-          .round_trip = lane.round_trip()};
+          .round_trip = lane.round_trip(),
+          .by_hca = by_hca};
 }
 
 }  // namespace
@@ -48,9 +52,13 @@ void add_process(verdict::WaitFacts& facts, const session::PeerProcesses& proces
   facts.view = view_of(session::PeerProcesses::view(user));
 }
 
-void add_lanes(verdict::WaitFacts& facts, const Lanes& lanes, Instant now) {
+void add_lanes(verdict::WaitFacts& facts, const Lanes& lanes, bool lacks_offered, Instant now) {
+  const bool offered_alone =
+      lacks_offered || std::any_of(lanes.begin(), lanes.end(), [](const auto& lane) TF_IN_TURN {
+        return lane->carries() && lane->traits().places_remotely;
+      });
   for (const auto& lane : lanes) {
-    if (lane->carries()) {
+    if (lane->carries() && (!offered_alone || lane->traits().places_remotely)) {
       facts.address = lane->remote();
       facts.lanes.push_back(facts_of(*lane, now));
     }

@@ -287,19 +287,28 @@ Result<bool> Device::open_lanes(Attempt& attempt) {
 }
 
 Error Device::explain_timeout(const Attempt& attempt) const {
+  const session::Endpoint& first = attempt.peer.endpoints.front();
+  const auto passed =
+      std::chrono::duration_cast<std::chrono::milliseconds>(context_.engine.now() - attempt.since).count();
+  if (attempt.comm != nullptr && attempt.comm->welcomed()) {
+    return {
+        Errc::remote,
+        fmt::format("cannot connect to {} over {}: the peer answers over the kernel's TCP, but in {} ms "
+                    "({}) no lane has come about that carries memory of a GPU. Do the ports of both hosts "
+                    "reach each other? `tfabric info` shows them, with their addresses",
+                    net::to_string(first.address), properties_.name, passed, context_.options.connect_key)};
+  }
   const bool subset = std::any_of(rails_.begin(), rails_.end(), [](const DeviceRail& each) {
     return config::has_queue_subset(each.rail->config());
   });
+  const std::uint16_t port = first.port != 0 ? first.port : attempt.peer.port;
   return {
       Errc::remote,
       fmt::format(
-          "cannot connect to {} port {} over {}: no answer for {} ms (tcp.connect_timeout_ms). Is the "
+          "cannot connect to {} port {} over {}: no answer for {} ms ({}). Is the "
           "peer alive, does a firewall or security group let TCP port {} through, are both hosts' rails on "
           "one network{}?",
-          net::to_string(attempt.peer.endpoints.front().address), attempt.peer.port, properties_.name,
-          std::chrono::duration_cast<std::chrono::milliseconds>(context_.engine.now() - attempt.since)
-              .count(),
-          attempt.peer.port,
+          net::to_string(first.address), port, properties_.name, passed, context_.options.connect_key, port,
           subset ? ", do both NICs lead TCP ports to their queues (`ethtool -n`, docs/rails.md)" : "")};
 }
 

@@ -72,6 +72,7 @@ comm::CommOptions comm_options(const config::Config& config) {
           .piece_bytes = config.rdma.split ? config.tcp.chunk_bytes : PairLane::kMostBytes,
           .max_recvs = static_cast<std::uint8_t>(transport::kMaxGroupedReceives),
           .connect_timeout = config.rdma.connect_timeout,
+          .connect_key = "rdma.connect_timeout_ms",
           .outage = config.tcp.user_timeout,
           .frozen = config.tcp.frozen_timeout};
 }

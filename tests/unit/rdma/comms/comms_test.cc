@@ -273,6 +273,13 @@ TEST_CASE(
   comms.fabric.run_for(GENERATE(0s, 2s));  // the receive is announced over a pair, or over the kernel's lane
   comms.post({300'000});
   comms.send(0);
+  if (!comes_back) {
+    comms.fabric.run_for(1s);
+    const engine::Guard guard(comms.fabric.host(0).engine.lock());
+    verdict::WaitFacts facts;
+    comms.sender->examine(facts, comm::test::Fabric::now());
+    CHECK(facts.lanes.empty());  // the kernel's lane is no way for it
+  }
   if (comes_back) {
     REQUIRE(comms.finish(10s));
   } else {
@@ -280,6 +287,15 @@ TEST_CASE(
     CHECK_THAT(comms.sender->error().message, Contains("can carry memory of a GPU"));
   }
   CHECK(comms.fabric.given_at(0) - before < 100'000);  // offers and burials alone
+}
+
+TEST_CASE("a sender without ports fails by name when a receive is in memory of a GPU") {
+  OfferedComms comms({.max_recvs = 8, .takes_gpu_memory = true, .offers = false});
+  REQUIRE(comms.open());
+  comms.post({1000});
+  comms.send(0);
+  REQUIRE(comms.fabric.run_until([&] { return comms.sender->failed(); }, 60s));
+  CHECK_THAT(comms.sender->error().message, Contains("can carry memory of a GPU"));
 }
 
 TEST_CASE("memory of the host needs no flush") {

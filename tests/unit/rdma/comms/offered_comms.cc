@@ -68,7 +68,7 @@ OfferedComms::OfferedComms(const Options& options)
     for (std::size_t i = 0; i < options.ports[host]; ++i) {
       add_port(host, options);
     }
-    if (host == 0 || options.offers_back) {
+    if (host == 0 ? options.offers : options.offers_back) {
       fabric.host(host).offer(*groups_[host]);
     }
   }
@@ -133,7 +133,7 @@ bool OfferedComms::open(Duration within) {
   {
     const engine::Guard guard(here.engine.lock());
     std::vector<comm::SendRoute> routes;
-    for (std::size_t i = 0; i < ports_[0].size(); ++i) {
+    for (std::size_t i = 0; options_.offers && i < ports_[0].size(); ++i) {
       const PortCarrier& carrier = *ports_[0][i]->carrier;
       routes.push_back({.carrier = carrier.number(),
                         .rail_number = static_cast<std::uint16_t>(i),
@@ -150,7 +150,7 @@ bool OfferedComms::open(Duration within) {
                       .path = here.peers.paths.path(wire.name(), {}, flows::FlowChoice{}),
                       .joined = {},
                       .meets = {},
-                      .always = true});
+                      .always = options_.offers});
     sender = std::make_unique<comm::SendComm>(
         here.context, tfabric::session::Hello{.token = token_, .comm = 7, .serial = {}, .witness = {}},
         options_.max_recvs, std::move(routes));
@@ -166,7 +166,8 @@ bool OfferedComms::open(Duration within) {
     receiver = there.pending->take();
   }
   const auto kind = options_.takes_gpu_memory ? transport::MemoryKind::cuda : transport::MemoryKind::host;
-  auto from = sender->register_memory(from_.data(), from_.size(), kind);
+  auto from = sender->register_memory(from_.data(), from_.size(),
+                                      options_.offers ? kind : transport::MemoryKind::host);
   auto to = receiver->register_memory(to_.data(), to_.size(), kind);
   REQUIRE((from.ok() && to.ok()));
   from_region_ = *from;

@@ -40,7 +40,8 @@ class OfferedComms {
     std::uint64_t seed = 1;
     std::uint8_t max_recvs = 1;
     bool takes_gpu_memory = false;
-    bool offers_back = true;  // the receiver's process has such rails, too
+    bool offers = true;       // the sender's process has such rails
+    bool offers_back = true;  // and the receiver's
     LinkLayer receiver_link = LinkLayer::ethernet;
   };
   struct Message {
