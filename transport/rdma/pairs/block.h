@@ -15,7 +15,7 @@
 #include <type_traits>
 
 #include "transport/lane/announcements.h"
-#include "transport/rdma/lane/connection.h"
+#include "transport/rdma/pairs/connection.h"
 #include "transport/stripe/message.h"
 
 namespace tfabric::rdma::pairs {

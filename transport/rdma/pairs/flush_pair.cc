@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "transport/rdma/lane/queue_pair.h"
+#include "transport/rdma/pairs/queue_pair.h"
 
 namespace tfabric::rdma::pairs {
 

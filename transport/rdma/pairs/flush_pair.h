@@ -16,9 +16,9 @@
 
 #include "transport/engine/turn.h"
 #include "transport/lane/offers.h"
-#include "transport/rdma/lane/connection.h"
-#include "transport/rdma/lane/work_queues.h"
+#include "transport/rdma/pairs/connection.h"
 #include "transport/rdma/pairs/control.h"
+#include "transport/rdma/pairs/send_queue.h"
 #include "transport/rdma/verbs/owners.h"
 
 namespace tfabric::rdma::pairs {

@@ -8,7 +8,7 @@
 #include <cassert>
 #include <utility>
 
-#include "transport/rdma/lane/queue_pair.h"
+#include "transport/rdma/pairs/queue_pair.h"
 
 namespace tfabric::rdma::pairs {
 

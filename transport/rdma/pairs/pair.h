@@ -20,9 +20,9 @@
 
 #include "base/time.h"
 #include "transport/engine/turn.h"
-#include "transport/rdma/lane/work_queues.h"
 #include "transport/rdma/pairs/block.h"
 #include "transport/rdma/pairs/control.h"
+#include "transport/rdma/pairs/send_queue.h"
 #include "transport/rdma/verbs/owners.h"
 
 namespace tfabric::rdma::pairs {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "transport/rdma/lane/queue_pair.h"
 #include "transport/rdma/pairs/pair.h"
+#include "transport/rdma/pairs/queue_pair.h"
 
 namespace tfabric::rdma::pairs {
 namespace {

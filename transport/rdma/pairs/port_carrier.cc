@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "base/log.h"
-#include "transport/rdma/session/own_offer.h"
+#include "transport/rdma/meeting/own_offer.h"
 
 namespace tfabric::rdma::pairs {
 namespace {
 
-// wr_id's queue (work_queues.h): a place, and whose turn it is there.
+// wr_id's queue (send_queue.h): a place, and whose turn it is there.
 constexpr std::uint32_t kPlaceBits = 19, kGenerationMask = (1u << 12) - 1;
 constexpr std::uint32_t id_of(std::size_t place, std::uint32_t generation) {
   return static_cast<std::uint32_t>(place) | (generation & kGenerationMask) << kPlaceBits;
@@ -84,8 +84,8 @@ std::uint32_t PortCarrier::largest_whole() const {
 std::unique_ptr<lane::OfferedLane> PortCarrier::offer(lane::AnnouncedReceives& announced,
                                                       const lane::RailMeeting& meeting, int traffic_class) {
   return make(announced.block(), {.announced = &announced, .rail = meeting.theirs, .offer = {}}, meeting.way,
-              {.traffic_class = session::traffic_class_of(options_.traffic_class, traffic_class),
-               .service_level = session::service_level_of(options_.service_level, traffic_class)});
+              {.traffic_class = meeting::traffic_class_of(options_.traffic_class, traffic_class),
+               .service_level = meeting::service_level_of(options_.service_level, traffic_class)});
 }
 
 Result<std::unique_ptr<lane::OfferedLane>> PortCarrier::take_up(std::span<const std::byte> offer,

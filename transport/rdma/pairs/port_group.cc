@@ -6,12 +6,12 @@
 #include <limits>
 
 #include "base/wire_codec.h"
-#include "transport/rdma/session/agreement.h"
+#include "transport/rdma/meeting/agreement.h"
 
 namespace tfabric::rdma::pairs {
 namespace {
 
-constexpr std::size_t kNameBytes = session::kMaxHcaName;
+constexpr std::size_t kNameBytes = meeting::kMaxHcaName;
 constexpr std::size_t kTextBytes = 44 + kNameBytes;
 static_assert(kTextBytes <= lane::kMaxRailText);
 
@@ -35,9 +35,9 @@ bool lay_out(auto wire, auto& rail, auto& link_layer, auto& gid_type, auto& grh,
       .done();
 }
 
-// As far as it is readable: session::fault_of() says whether it is right.
-std::optional<session::OfferedRail> decode(std::span<const std::byte> text) {
-  session::OfferedRail rail;
+// As far as it is readable: meeting::fault_of() says whether it is right.
+std::optional<meeting::OfferedRail> decode(std::span<const std::byte> text) {
+  meeting::OfferedRail rail;
   std::uint8_t link_layer = 0, gid_type = 0, grh = 0;
   std::array<std::uint16_t, 2> ids{};
   if (!lay_out(WireReader(text), rail, link_layer, gid_type, grh, ids)) {
@@ -53,8 +53,8 @@ std::optional<session::OfferedRail> decode(std::span<const std::byte> text) {
 
 // To the first of the peer's rails that the port can talk to. If there is none, as it is: both ends then say
 // what they have.
-PortWays::Way way_to_any(PortWays& ways, std::span<const session::OfferedRail> peers) {
-  for (const session::OfferedRail& peer : peers) {
+PortWays::Way way_to_any(PortWays& ways, std::span<const meeting::OfferedRail> peers) {
+  for (const meeting::OfferedRail& peer : peers) {
     if (auto way = ways.way_to({.gid = peer.gid, .type = peer.gid_type})) {
       return *way;
     }
@@ -120,7 +120,7 @@ Result<std::unique_ptr<lane::RegisteredMemory>> PortGroup::register_memory(
 }
 
 std::vector<std::byte> PortGroup::describe(std::size_t rail) const {
-  const session::OfferedRail about = ports_[rail].ways->usual().about;
+  const meeting::OfferedRail about = ports_[rail].ways->usual().about;
   std::vector<std::byte> text(kTextBytes);
   const auto link_layer = static_cast<std::uint8_t>(about.link_layer);
   const auto gid_type = static_cast<std::uint8_t>(about.gid_type);
@@ -133,11 +133,11 @@ std::vector<std::byte> PortGroup::describe(std::size_t rail) const {
 // The peer has chosen its GIDs without knowing ours, so ours follow them.
 Result<std::vector<std::optional<lane::RailMeeting>>> PortGroup::meet(
     std::span<const std::vector<std::byte>> theirs) const {
-  std::vector<session::OfferedRail> ours, peers;
+  std::vector<meeting::OfferedRail> ours, peers;
   for (const std::vector<std::byte>& text : theirs) {
-    peers.push_back(decode(text).value_or(session::OfferedRail{}));
+    peers.push_back(decode(text).value_or(meeting::OfferedRail{}));
   }
-  if (const std::string fault = session::fault_of(peers); !fault.empty()) {
+  if (const std::string fault = meeting::fault_of(peers); !fault.empty()) {
     return Error{Errc::remote, "what the peer says of its RDMA rails is malformed: " + fault};
   }
   std::vector<std::size_t> ways;
@@ -146,13 +146,13 @@ Result<std::vector<std::optional<lane::RailMeeting>>> PortGroup::meet(
     ways.push_back(way.number);
     ours.push_back(std::move(way.about));
   }
-  const auto pairs = session::agree(ours, peers);
+  const auto pairs = meeting::agree(ours, peers);
   if (!pairs) {
     return pairs.error();
   }
   std::vector<std::optional<lane::RailMeeting>> meetings(ports_.size());
-  for (const session::RailPair& pair : *pairs) {
-    const session::OfferedRail& partner = peers[pair.acceptor];
+  for (const meeting::RailPair& pair : *pairs) {
+    const meeting::OfferedRail& partner = peers[pair.acceptor];
     const auto way = ports_[pair.connector].ways->way_to({.gid = partner.gid, .type = partner.gid_type});
     meetings[pair.connector] = {.theirs = pair.acceptor, .way = way ? way->number : ways[pair.connector]};
   }

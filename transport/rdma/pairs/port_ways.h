@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "transport/rdma/discovery/gid_choice.h"
-#include "transport/rdma/lane/connection.h"
-#include "transport/rdma/session/offer.h"
+#include "transport/rdma/meeting/offered_rail.h"
+#include "transport/rdma/pairs/connection.h"
 
 namespace tfabric::rdma::pairs {
 
@@ -16,7 +16,7 @@ class PortWays {
  public:
   struct Way {
     std::size_t number = 0;
-    session::OfferedRail about;  // what a peer is to know of the port on this way
+    meeting::OfferedRail about;  // what a peer is to know of the port on this way
   };
   // To a peer of which nothing is known. If no GID is left, the last one.
   [[nodiscard]] virtual Way usual() = 0;

@@ -6,8 +6,8 @@
 #include <bit>
 #include <limits>
 
+#include "transport/rdma/meeting/own_offer.h"
 #include "transport/rdma/pairs/block.h"
-#include "transport/rdma/session/own_offer.h"
 
 namespace tfabric::rdma {
 namespace {
@@ -103,7 +103,7 @@ Result<std::size_t> OpenPort::choose(const std::optional<Peer>& peer) {
   }
   const auto entry = std::find_if(port_.gids.begin(), port_.gids.end(),
                                   [&](const GidEntry& each) { return each.index == choice->index; });
-  Known way{.rail = {}, .about = session::rail_of(*hca_, port_, *entry, wishes_)};
+  Known way{.rail = {}, .about = meeting::rail_of(*hca_, port_, *entry, wishes_)};
   way.rail = {.verbs = verbs_,
               .context = hca_->context.get(),
               .pd = pd_.get(),

@@ -12,8 +12,8 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "transport/rdma/discovery/discovery.h"
-#include "transport/rdma/lane/connection.h"
 #include "transport/rdma/memory/registration.h"
+#include "transport/rdma/pairs/connection.h"
 #include "transport/rdma/pairs/port_ways.h"
 
 namespace tfabric::rdma {
@@ -47,7 +47,7 @@ class OpenPort final : public pairs::PortWays {
  private:
   struct Known {
     Rail rail;
-    session::OfferedRail about;
+    meeting::OfferedRail about;
   };
 
   OpenPort(const Verbs& verbs, const Hca& hca, Port port, Function function, const config::Rdma& wishes,

@@ -106,7 +106,7 @@ void OfferedComms::add_port(std::size_t host, const Options& options) {
   rail.name = fmt::format("made{}_{}:1", host, number);
   rail.max_message_bytes = 8192;
   port.way = std::make_unique<rdma::test::OneWay>(
-      rail, rdma::session::OfferedRail{
+      rail, rdma::meeting::OfferedRail{
                 .hca = fmt::format("made{}_{}", host, number),
                 .link_layer = link,
                 .gid_type = link == LinkLayer::ethernet ? GidType::roce_v2 : GidType::infiniband});

@@ -17,9 +17,9 @@ namespace {
 
 constexpr Gid kOfV4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 5};
 
-rdma::session::OfferedRail rail(const std::string& hca, std::int16_t number = -1,
+rdma::meeting::OfferedRail rail(const std::string& hca, std::int16_t number = -1,
                                 LinkLayer link = LinkLayer::ethernet) {
-  rdma::session::OfferedRail made;
+  rdma::meeting::OfferedRail made;
   made.hca = hca;
   made.link_layer = link;
   made.gid_type = link == LinkLayer::ethernet ? GidType::roce_v2 : GidType::infiniband;
@@ -30,10 +30,10 @@ rdma::session::OfferedRail rail(const std::string& hca, std::int16_t number = -1
 }
 
 // Ports that no group outlives.
-PortGroup group(const std::vector<rdma::session::OfferedRail>& rails) {
+PortGroup group(const std::vector<rdma::meeting::OfferedRail>& rails) {
   static std::deque<rdma::test::OneWay> ways;
   PortGroup made({});
-  for (const rdma::session::OfferedRail& each : rails) {
+  for (const rdma::meeting::OfferedRail& each : rails) {
     made.add({.ways = &ways.emplace_back(Rail{}, each)});
   }
   return made;
@@ -50,8 +50,8 @@ class TwoWays final : public PortWays {
   [[nodiscard]] const Rail& rail(std::size_t /*way*/) override { return rail_; }
 
  private:
-  static rdma::session::OfferedRail about(bool v4) {
-    rdma::session::OfferedRail made = ::rail("mlx5_0");
+  static rdma::meeting::OfferedRail about(bool v4) {
+    rdma::meeting::OfferedRail made = ::rail("mlx5_0");
     made.gid = v4 ? kOfV4 : made.gid;
     return made;
   }
@@ -84,7 +84,7 @@ TEST_CASE("a port meets a peer by the GID that suits the peer's, whichever it sa
   TwoWays ways;
   PortGroup ours({});
   ours.add({.ways = &ways});
-  rdma::session::OfferedRail of_v4 = rail("mlx5_9");
+  rdma::meeting::OfferedRail of_v4 = rail("mlx5_9");
   of_v4.gid = kOfV4;
   const auto with_v4 = ours.meet(texts_of(group({of_v4})));
   REQUIRE(with_v4.ok());

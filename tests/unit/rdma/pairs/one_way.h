@@ -9,7 +9,7 @@ namespace tfabric::rdma::test {
 
 class OneWay final : public pairs::PortWays {
  public:
-  explicit OneWay(Rail rail, session::OfferedRail about = {})
+  explicit OneWay(Rail rail, meeting::OfferedRail about = {})
       : rail_(std::move(rail)), about_(std::move(about)) {}
   [[nodiscard]] Way usual() override { return {.number = 0, .about = about_}; }
   [[nodiscard]] std::optional<Way> way_to(const Peer& /*peer*/) override { return usual(); }
@@ -17,7 +17,7 @@ class OneWay final : public pairs::PortWays {
 
  private:
   Rail rail_;
-  session::OfferedRail about_;
+  meeting::OfferedRail about_;
 };
 
 }  // namespace tfabric::rdma::test

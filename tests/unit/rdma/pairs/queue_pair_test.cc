@@ -1,4 +1,4 @@
-#include "transport/rdma/lane/queue_pair.h"
+#include "transport/rdma/pairs/queue_pair.h"
 
 #include <catch2/catch.hpp>
 

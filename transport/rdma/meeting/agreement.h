@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "transport/rdma/session/offer.h"
+#include "transport/rdma/meeting/offered_rail.h"
 
-namespace tfabric::rdma::session {
+namespace tfabric::rdma::meeting {
 
 struct RailPair {
   std::size_t connector = 0;  // index in the connector's rails
@@ -29,4 +29,4 @@ struct RailPair {
 [[nodiscard]] Result<std::vector<RailPair>> agree(std::span<const OfferedRail> connector,
                                                   std::span<const OfferedRail> acceptor);
 
-}  // namespace tfabric::rdma::session
+}  // namespace tfabric::rdma::meeting

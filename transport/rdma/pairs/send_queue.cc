@@ -1,4 +1,4 @@
-#include "transport/rdma/lane/work_queues.h"
+#include "transport/rdma/pairs/send_queue.h"
 
 #include <arpa/inet.h>
 

@@ -1,12 +1,12 @@
-#include "transport/rdma/session/own_offer.h"
+#include "transport/rdma/meeting/own_offer.h"
 
 #include <catch2/catch.hpp>
 
-#include "offers.h"
+#include "rails.h"
 
 using namespace tfabric;
 using namespace tfabric::rdma;
-using namespace tfabric::rdma::session;
+using namespace tfabric::rdma::meeting;
 using Catch::Contains;
 
 TEST_CASE("a discovered port is offered with what a peer must know of it") {

@@ -3,9 +3,9 @@
 
 #include "config/config.h"
 #include "transport/rdma/discovery/discovery.h"
-#include "transport/rdma/session/offer.h"
+#include "transport/rdma/meeting/offered_rail.h"
 
-namespace tfabric::rdma::session {
+namespace tfabric::rdma::meeting {
 
 // `gid` must be one of the port's.
 [[nodiscard]] OfferedRail rail_of(const Hca& hca, const Port& port, const GidEntry& gid,
@@ -16,4 +16,4 @@ namespace tfabric::rdma::session {
 [[nodiscard]] std::uint8_t traffic_class_of(int configured, int communicators);
 [[nodiscard]] std::uint8_t service_level_of(int configured, int communicators);
 
-}  // namespace tfabric::rdma::session
+}  // namespace tfabric::rdma::meeting

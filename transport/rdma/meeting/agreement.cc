@@ -1,4 +1,4 @@
-#include "transport/rdma/session/agreement.h"
+#include "transport/rdma/meeting/agreement.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <tuple>
 
-namespace tfabric::rdma::session {
+namespace tfabric::rdma::meeting {
 namespace {
 
 constexpr unsigned kInfinibandPrefix = 64;
@@ -110,4 +110,4 @@ Result<std::vector<RailPair>> agree(std::span<const OfferedRail> connector,
   return pairs;
 }
 
-}  // namespace tfabric::rdma::session
+}  // namespace tfabric::rdma::meeting

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/random.h"
-#include "transport/rdma/session/agreement.h"
-#include "transport/rdma/session/offer.h"
+#include "transport/rdma/meeting/agreement.h"
+#include "transport/rdma/meeting/offered_rail.h"
 
-namespace tfabric::rdma::session {
+namespace tfabric::rdma::meeting {
 
 // "10.0.0.5" or "fd00::5".
 [[nodiscard]] config::IpBytes ip(const std::string& text);
@@ -22,4 +22,4 @@ namespace tfabric::rdma::session {
 // Random valid rails. They take few different values, so that many match.
 [[nodiscard]] std::vector<OfferedRail> random_rails(SeededRandom& random);
 
-}  // namespace tfabric::rdma::session
+}  // namespace tfabric::rdma::meeting

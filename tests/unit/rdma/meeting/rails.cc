@@ -1,12 +1,12 @@
-#include "offers.h"
+#include "rails.h"
 
 #include <arpa/inet.h>
 
 #include <algorithm>
 
-#include "transport/rdma/session/agreement.h"
+#include "transport/rdma/meeting/agreement.h"
 
-namespace tfabric::rdma::session {
+namespace tfabric::rdma::meeting {
 namespace {
 
 OfferedRail random_rail(SeededRandom& random) {
@@ -74,4 +74,4 @@ std::vector<OfferedRail> random_rails(SeededRandom& random) {
   return rails;
 }
 
-}  // namespace tfabric::rdma::session
+}  // namespace tfabric::rdma::meeting

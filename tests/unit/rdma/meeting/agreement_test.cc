@@ -1,14 +1,14 @@
-#include "transport/rdma/session/agreement.h"
+#include "transport/rdma/meeting/agreement.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "offers.h"
+#include "rails.h"
 
 using namespace tfabric;
 using namespace tfabric::rdma;
-using namespace tfabric::rdma::session;
+using namespace tfabric::rdma::meeting;
 using Catch::Contains;
 
 namespace {

@@ -1,8 +1,8 @@
-#include "transport/rdma/session/own_offer.h"
+#include "transport/rdma/meeting/own_offer.h"
 
 #include <algorithm>
 
-namespace tfabric::rdma::session {
+namespace tfabric::rdma::meeting {
 namespace {
 
 std::uint8_t chosen(int configured, int communicators, int most) {
@@ -35,4 +35,4 @@ std::uint8_t service_level_of(int configured, int communicators) {
   return chosen(configured, communicators, 15);
 }
 
-}  // namespace tfabric::rdma::session
+}  // namespace tfabric::rdma::meeting

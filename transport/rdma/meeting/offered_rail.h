@@ -9,7 +9,7 @@
 #include "transport/rdma/discovery/gid.h"
 #include "transport/rdma/verbs/verbs.h"
 
-namespace tfabric::rdma::session {
+namespace tfabric::rdma::meeting {
 
 inline constexpr std::size_t kMaxRails = 8;     // NCCL fuses at most 8 devices
 inline constexpr std::size_t kMaxHcaName = 63;  // IB_DEVICE_NAME_MAX without the NUL
@@ -38,4 +38,4 @@ struct OfferedRail {
 // "mlx5_0:1 (RoCE, GID ::ffff:10.0.1.5, RoCE v2, rail 3)"
 [[nodiscard]] std::string describe(const OfferedRail& rail);
 
-}  // namespace tfabric::rdma::session
+}  // namespace tfabric::rdma::meeting

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "transport/rdma/lane/connection.h"
+#include "transport/rdma/pairs/connection.h"
 #include "transport/rdma/verbs/verbs.h"
 
 namespace tfabric::rdma {

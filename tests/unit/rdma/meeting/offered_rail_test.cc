@@ -1,13 +1,13 @@
-#include "transport/rdma/session/offer.h"
+#include "transport/rdma/meeting/offered_rail.h"
 
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "offers.h"
+#include "rails.h"
 
 using namespace tfabric;
 using namespace tfabric::rdma;
-using namespace tfabric::rdma::session;
+using namespace tfabric::rdma::meeting;
 using Catch::Contains;
 
 TEST_CASE("an invalid field of a rail is named") {

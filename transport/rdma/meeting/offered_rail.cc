@@ -1,4 +1,4 @@
-#include "transport/rdma/session/offer.h"
+#include "transport/rdma/meeting/offered_rail.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "transport/rdma/discovery/discovery.h"
 
-namespace tfabric::rdma::session {
+namespace tfabric::rdma::meeting {
 namespace {
 
 constexpr std::uint8_t kMaxPrefix = 128;
@@ -71,4 +71,4 @@ std::string describe(const OfferedRail& rail) {
       rail.plane_id < 0 ? "" : fmt::format(", plane {}", rail.plane_id));
 }
 
-}  // namespace tfabric::rdma::session
+}  // namespace tfabric::rdma::meeting
