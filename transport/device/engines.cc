@@ -107,9 +107,12 @@ Engines::Engines(const config::Config& config, const link::Options& options, std
   for (const auto& unit : units_) {
     engines.push_back(&unit->engine);
   }
+  const bool shares_packets = config::uses_dpdk(config.tcp);
   for (std::uint16_t e = 0; e < count; ++e) {
     const int cpu = config.engine.cpu < 0 ? -1 : config.engine.cpu + e;
-    units_[e]->progress = std::make_unique<engine::Progress>(units_[e]->engine, mode_, cpu, engines);
+    engine::Engine& own = units_[e]->engine;
+    units_[e]->progress = std::make_unique<engine::Progress>(own, mode_, cpu,
+                                                             shares_packets ? engines : std::vector{&own});
   }
   gate_ = std::make_unique<Gate>(*this);
 }

@@ -6,8 +6,8 @@
 // for some, and NCCL's calls only read completions. Both use Engine::turn(), and rest while nothing happens
 // (rest.h).
 //
-// With several engines, packets for one may come in by another's queue: a thread that turns one inline also
-// turns those that had no turn for a moment.
+// Where several engines share packets, those for one may come in by another's queue: a thread that turns one
+// inline also turns those that had no turn for a moment.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ enum class ProgressMode : std::uint8_t {
 class Progress {
  public:
   // `cpu`: in threaded mode, the CPU to pin the thread to; -1: any that the process may use. `all`: the
-  // process's engines, including this one; they outlive the thread and the calls of poke().
+  // engines that share packets with this one, and itself; they outlive the thread and the calls of poke().
   Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector<Engine*>& all);
   ~Progress();  // ends the thread
   Progress(const Progress&) = delete;

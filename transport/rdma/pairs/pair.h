@@ -61,7 +61,7 @@ class Pair {
     std::vector<std::uint32_t>* closing = nullptr;
   };
   // Work requests that the queue pair holds, of sends and of receives, and so completions at once.
-  [[nodiscard]] static std::uint32_t sends_of(bool sender) { return sender ? 1024 : 320; }
+  [[nodiscard]] static std::uint32_t sends_of(bool sender) { return sender ? 512 : 320; }
   [[nodiscard]] static std::uint32_t receives_of(bool sender) {
     return (sender ? kBackWindow : kWindow) + kReceiveBatch;
   }

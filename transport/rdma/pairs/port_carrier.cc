@@ -108,13 +108,18 @@ Result<std::unique_ptr<lane::OfferedLane>> PortCarrier::take_up(std::span<const 
 
 // Each queue pair may have a completion for each of its work requests, and none may be lost.
 std::optional<std::size_t> PortCarrier::queue_for(std::uint32_t completions) {
-  const auto most = static_cast<std::uint32_t>(options_.completions);
-  const auto roomy = std::find_if(queues_.begin(), queues_.end(),
-                                  [&](const Queue& queue) { return queue.promised + completions <= most; });
+  const auto roomy = std::find_if(queues_.begin(), queues_.end(), [&](const Queue& queue) {
+    return queue.promised + completions <= static_cast<std::uint32_t>(queue.queue->cqe);
+  });
   if (roomy != queues_.end()) {
     return static_cast<std::size_t>(roomy - queues_.begin());
   }
-  Result<CompletionQueue> made = create_completion_queue(*rail_.verbs, *rail_.context, options_.completions);
+  // Each is looked at in each turn, so those that follow are larger, where the adapter has such.
+  const int larger = options_.completions << std::min<std::size_t>(queues_.size(), kDoublings);
+  Result<CompletionQueue> made = create_completion_queue(*rail_.verbs, *rail_.context, larger);
+  if (!made && larger > options_.completions) {
+    made = create_completion_queue(*rail_.verbs, *rail_.context, options_.completions);
+  }
   if (!made) {
     TF_WARN("NET/tfabric: rail {}: {}", name(), made.error().message);
     return std::nullopt;

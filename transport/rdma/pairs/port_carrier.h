@@ -30,7 +30,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
     int traffic_class = -1, service_level = -1, control_traffic_class = -1;
     std::unique_ptr<Control> control;
     const LocalMemory* memory = nullptr;  // outlives the carrier
-    int completions = 16384;              // entries of a completion queue; more of them are made as needed
+    int completions = 16384;              // entries of the first completion queue; more are made as needed
   };
   explicit PortCarrier(Options options);
   ~PortCarrier() override;  // logs what it has carried, and by how much work
@@ -145,6 +145,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   std::shared_ptr<FlushPair> flusher_;  // null: nothing has been flushed
   std::optional<std::size_t> flush_queue_;
   std::uint32_t flushers_ = 0;  // that were made
+  static constexpr std::size_t kDoublings = 3;
   static constexpr int kBatch = 32;
   std::array<ibv_wc, kBatch> completions_{};  // of one poll
   std::deque<engine::PeerTraffic> peers_;
