@@ -274,6 +274,8 @@ struct Rdma {
   AddressFamily bootstrap_family = AddressFamily::automatic;  // automatic: both
   std::chrono::milliseconds connect_timeout{10000};           // for each step except the accept
 
+  Switch bond = Switch::automatic;  // ports as one device; automatic: those of a card
+
   // Queue pairs.
   std::uint32_t qps = 1;           // per comm and rail
   bool split = false;              // each message over all queue pairs, instead of whole messages in turn

@@ -192,6 +192,7 @@ std::vector<Key> rdma_queue_pair_keys() {
       {{"auto", 0}, {"256", 256}, {"512", 512}, {"1024", 1024}, {"2048", 2048}, {"4096", 4096}}};
   const KeysOf<Rdma> rdma{&Config::rdma};
   return {
+      rdma("rdma.bond", &Rdma::bond, FlagOrAuto{}),
       rdma("rdma.qps", &Rdma::qps, integer(1, 128), "NCCL_IB_QPS_PER_CONNECTION"),
       rdma("rdma.split", &Rdma::split, Flag{}, "NCCL_IB_SPLIT_DATA_ON_QPS"),
       rdma("rdma.mtu", &Rdma::mtu, OneOf{kMtus}),

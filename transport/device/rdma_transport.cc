@@ -11,9 +11,11 @@
 #include "transport/comm/context.h"
 #include "transport/device/device.h"
 #include "transport/device/engines.h"
+#include "transport/device/rdma_properties.h"
 #include "transport/process/process.h"
 #include "transport/rails/rail_plan.h"
 #include "transport/rdma/pairs/port_group.h"
+#include "transport/rdma/ports/bonds.h"
 #include "transport/rdma/ports/event_watcher.h"
 #include "transport/rdma/ports/open_port.h"
 
@@ -26,50 +28,19 @@ using rdma::pairs::PairLane;
 using rdma::pairs::PortCarrier;
 using rdma::pairs::PortGroup;
 
-constexpr int kDefaultSpeed = 10000;  // as NCCL assumes for a NIC of unknown speed
-
-std::string summary_of(OpenPort& open) {
-  const rdma::Port port = open.port();
-  return fmt::format("{} ({}, {} Gbit/s, GID {} {}; GPU memory: {})", open.name(), to_string(port.link_layer),
-                     port.speed_mbps / 1000.0, port.gid->index, rdma::to_string(port.gid->gid),
-                     open.hca().gpu_memory.reason);
-}
-
-report::ShownRail shown(const OpenPort& open, const rdma::Port& port) {
-  return {.name = open.name(),
-          .kind = std::string(to_string(port.link_layer)),
-          .device = port.netdev,
-          .address = port.gid ? rdma::to_string(port.gid->gid) : std::string(),
-          .mtu = port.mtu,
-          .rehearsal = nullptr};
-}
-
-transport::DeviceProperties properties_of(const OpenPort& open) {
-  const rdma::Hca& hca = open.hca();
-  const rdma::Port port = open.port();
-  transport::DeviceProperties properties;
-  properties.name = open.name();
-  properties.pci_path = hca.pci.path;
-  if (open.function() == OpenPort::Function::data_direct) {
-    properties.pci_path = hca.gpu_memory.data_direct;
-    properties.force_flush = true;  // its writes do not take the path of the CPU's accesses to the GPU
-  }
-  properties.guid = hca.guid;
-  properties.memory_kinds = hca.gpu_memory.memory_kinds();
-  properties.speed_mbps = port.speed_mbps > 0 ? static_cast<int>(port.speed_mbps) : kDefaultSpeed;
-  properties.port = port.number;
-  properties.max_recvs = static_cast<int>(transport::kMaxGroupedReceives);
-  properties.rail_id = port.rail_id;
-  properties.plane_id = port.plane_id;
-  return properties;
-}
+// Belongs to one engine.
+struct UsedPort {
+  std::unique_ptr<OpenPort> open;
+  Engines::Unit* unit = nullptr;
+  PortCarrier* carrier = nullptr;  // the engine's
+};
 
 // Without several pairs there is nothing to cut messages for.
-comm::CommOptions comm_options(const config::Config& config) {
+comm::CommOptions comm_options(const config::Config& config, std::size_t ports) {
   return {.flows = config.tcp.flows,
           .max_flows = config.tcp.max_flows,
           .offered_lanes = config.rdma.qps,
-          .piece_bytes = config.rdma.split ? config.tcp.chunk_bytes : PairLane::kMostBytes,
+          .piece_bytes = config.rdma.split || ports > 1 ? config.tcp.chunk_bytes : PairLane::kMostBytes,
           .max_recvs = static_cast<std::uint8_t>(transport::kMaxGroupedReceives),
           .connect_timeout = config.rdma.connect_timeout,
           .connect_key = "rdma.connect_timeout_ms",
@@ -117,12 +88,13 @@ class RdmaTransport final : public transport::Transport {
       return opened;
     }
     process_.emplace(config_, process::Options{.transport = "rdma", .witness = true});
-    engines_.emplace(plan->own, plan->tcp, static_cast<std::uint16_t>(ports_.size()), *process_);
+    const auto bonds = bonds_of_ports();
+    engines_.emplace(plan->own, plan->tcp, static_cast<std::uint16_t>(bonds.size()), *process_);
     if (Status opened = open_kernel_rail(plan->lifeboats); !opened) {
       return opened;
     }
-    for (std::size_t i = 0; i < ports_.size(); ++i) {
-      add_port(*ports_[i], *engines_->units()[i]);
+    for (std::size_t i = 0; i < bonds.size(); ++i) {
+      add_device(bonds[i], *engines_->units()[i]);
     }
     return watch();
   }
@@ -146,14 +118,6 @@ class RdmaTransport final : public transport::Transport {
   }
 
  private:
-  // Belongs to one engine.
-  struct UsedPort {
-    std::unique_ptr<OpenPort> open;
-    std::unique_ptr<PortGroup> group;
-    Engines::Unit* unit = nullptr;
-    PortCarrier* carrier = nullptr;  // the engine's
-  };
-
   // Each function becomes a device for NCCL, which uses the one nearer to the GPU.
   [[nodiscard]] std::vector<OpenPort::Function> functions_of(const rdma::Hca& hca) const {
     using enum OpenPort::Function;
@@ -213,11 +177,44 @@ class RdmaTransport final : public transport::Transport {
     return opened;
   }
 
-  void add_port(UsedPort& port, Engines::Unit& unit) {
-    const rdma::Hca& hca = port.open->hca();
-    const bool gpu = hca.gpu_memory.any();
-    port.group = std::make_unique<PortGroup>(
-        PortGroup::Options{.takes_gpu_memory = gpu, .needs_flush = gpu && !config_.rdma.gdr_flush_disable});
+  [[nodiscard]] std::vector<std::vector<UsedPort*>> bonds_of_ports() const {
+    std::vector<rdma::BondedPort> ports;
+    for (const auto& port : ports_) {
+      ports.push_back({.card = card_of(port->open->hca()),
+                       .link_layer = port->open->port().link_layer,
+                       .data_direct = port->open->function() == OpenPort::Function::data_direct});
+    }
+    std::vector<std::vector<UsedPort*>> bonds;
+    for (const auto& positions : bond_ports(ports, config_.rdma.bond)) {
+      std::vector<UsedPort*>& bond = bonds.emplace_back();
+      for (const std::size_t position : positions) {
+        bond.push_back(ports_[position].get());
+      }
+    }
+    return bonds;
+  }
+
+  void add_device(const std::vector<UsedPort*>& ports, Engines::Unit& unit) {
+    std::vector<const OpenPort*> open;
+    for (const UsedPort* port : ports) {
+      open.push_back(port->open.get());
+    }
+    const transport::DeviceProperties properties = properties_of(open);
+    const bool gpu = properties.memory_kinds != static_cast<std::uint32_t>(transport::MemoryKind::host);
+    PortGroup& group = *groups_.emplace_back(std::make_unique<PortGroup>(
+        PortGroup::Options{.takes_gpu_memory = gpu, .needs_flush = gpu && !config_.rdma.gdr_flush_disable}));
+    for (UsedPort* port : ports) {
+      add_port(*port, group, unit);
+    }
+    devices_.push_back(std::make_unique<Device>(
+        comm::Context{unit.engine, *unit.progress, regions_, comm_options(config_, ports.size()), unit.peers,
+                      &group},
+        unit.tcp.port(), unit.acceptor,
+        std::vector<DeviceRail>{{unit.rails.front().get(), session::RailRole::lifeboat}}, properties,
+        Device::AttemptNumbers{}));
+  }
+
+  void add_port(UsedPort& port, PortGroup& group, Engines::Unit& unit) {
     PortCarrier::Options options;
     options.ways = port.open.get();
     options.connection = port.open->connection();
@@ -225,11 +222,11 @@ class RdmaTransport final : public transport::Transport {
     options.service_level = config_.rdma.service_level;
     options.control_traffic_class = config_.rdma.control_traffic_class;
     options.control = std::make_unique<rdma::pairs::ControlThread>();
-    options.memory = &port.group->memory_of(0);
+    options.memory = &group.memory_of(group.count());
     auto carrier = std::make_unique<PortCarrier>(std::move(options));
     port.unit = &unit;
     port.carrier = carrier.get();
-    port.group->add(
+    group.add(
         {.ways = port.open.get(), .registrations = &port.open->registrations(), .carrier = port.carrier});
     {
       const engine::Guard guard(unit.engine.lock());
@@ -240,12 +237,6 @@ class RdmaTransport final : public transport::Transport {
       const engine::Guard guard(engines_->units().front()->engine.lock());
       process_->faults()->add_rail(port.open->name(), nullptr);
     }
-    devices_.push_back(std::make_unique<Device>(
-        comm::Context{unit.engine, *unit.progress, regions_, comm_options(config_), unit.peers,
-                      port.group.get()},
-        unit.tcp.port(), unit.acceptor,
-        std::vector<DeviceRail>{{unit.rails.front().get(), session::RailRole::lifeboat}},
-        properties_of(*port.open), Device::AttemptNumbers{}));
   }
 
   Status watch() {
@@ -307,8 +298,9 @@ class RdmaTransport final : public transport::Transport {
   config::Config config_;
   rdma::Discovery found_;
   std::vector<std::unique_ptr<UsedPort>> ports_;
-  std::optional<process::Process> process_;  // once the ports are known to be usable
-  hugepage::RegionTable regions_;            // of nothing: ports register memory
+  std::vector<std::unique_ptr<PortGroup>> groups_;  // by device
+  std::optional<process::Process> process_;         // once the ports are known to be usable
+  hugepage::RegionTable regions_;                   // of nothing: ports register memory
   std::optional<Engines> engines_;
   std::vector<std::unique_ptr<transport::Device>> devices_;
   std::unique_ptr<EventWatcher> watcher_;

@@ -1,8 +1,8 @@
 // The RDMA transport: the ports of this host as devices whose comms have queue pairs and, beside them, a
 // connection of the kernel's, from configuration to shutdown.
 //
-// Each used port (discovery.h) is a device, with an engine of its own. NCCL spreads its channels over
-// devices, and may fuse them.
+// Each used port (discovery.h), or several as one (rdma.bond), is a device, with an engine of its own. NCCL
+// spreads its channels over devices, and may fuse them.
 #pragma once
 
 #include <memory>

@@ -80,6 +80,26 @@ TEST_CASE("a comm has as many queue pairs as the sender's configuration says") {
   }));
 }
 
+TEST_CASE("ports as one device carry together, and go on without one of them") {
+  TwoHosts hosts;
+  hosts.machine.add("mlx5_2");
+  hosts.machine.add("mlx5_3");
+  hosts.sender_wishes.hca = *config::HcaList::parse("=mlx5_0,mlx5_2");
+  hosts.receiver_wishes.hca = *config::HcaList::parse("=mlx5_1,mlx5_3");
+  hosts.sender_wishes.bond = hosts.receiver_wishes.bond = config::Switch::on;
+  hosts.open();
+  REQUIRE(hosts.sending->devices().size() == 1);
+  REQUIRE(hosts.sender().properties().name == "mlx5_0:1+mlx5_2:1");
+  REQUIRE(hosts.sender().properties().speed_mbps == 200000);
+  TwoHosts::Comms comms = hosts.connect();
+  REQUIRE(eventually([&] {
+    exchange(hosts, comms, 4'000'000);
+    return hosts.network.connected().size() == 4;
+  }));
+  hosts.network.kill(hosts.machine.fake.context_of("mlx5_2"));
+  exchange(hosts, comms, 4'000'000);
+}
+
 TEST_CASE("what a receiver that can access GPU memory has received is flushed") {
   const bool disabled = GENERATE(false, true);
   TwoHosts hosts;
