@@ -111,8 +111,8 @@ Engines::Engines(const config::Config& config, const link::Options& options, std
   for (std::uint16_t e = 0; e < count; ++e) {
     const int cpu = config.engine.cpu < 0 ? -1 : config.engine.cpu + e;
     engine::Engine& own = units_[e]->engine;
-    units_[e]->progress = std::make_unique<engine::Progress>(own, mode_, cpu,
-                                                             shares_packets ? engines : std::vector{&own});
+    units_[e]->progress =
+        std::make_unique<engine::Progress>(own, mode_, cpu, shares_packets ? engines : std::vector{&own});
   }
   gate_ = std::make_unique<Gate>(*this);
 }
@@ -210,9 +210,13 @@ void Engines::show_last_rail(Unit& unit) {
 
 void Engines::show_rail(Unit& unit, report::ShownRail rail) {
   const engine::Guard guard(unit.engine.lock());
-  if (unit.report != nullptr) {
-    unit.report->show_rail(std::move(rail));
+  if (unit.report == nullptr) {
+    return;
   }
+  if (std::find(unit.others.begin(), unit.others.end(), rail.name) == unit.others.end()) {
+    unit.others.push_back(rail.name);
+  }
+  unit.report->show_rail(std::move(rail));
 }
 
 Status Engines::open_rail(const config::Rail& rail) {
@@ -286,11 +290,18 @@ void Engines::linger() {
 void Engines::log_rails() const {
   JobSummary job;
   bool watched = false;
-  for (std::size_t i = 0; i < units_.front()->rails.size(); ++i) {
-    const RailSummary summary = summary_of(i);
+  const auto log = [&job](const RailSummary& summary) {
     job.bytes += summary.sent + summary.received;
     if (summary.sent + summary.received + summary.losses.connections > 0) {
       TF_INFO("NET/tfabric: {}", to_string(summary));
+    }
+  };
+  for (std::size_t i = 0; i < units_.front()->rails.size(); ++i) {
+    log(summary_of(i));
+  }
+  for (const auto& unit : units_) {
+    for (const std::string& other : unit->others) {
+      log(summary_of(*unit, other));
     }
   }
   for (const auto& unit : units_) {
@@ -304,6 +315,18 @@ void Engines::log_rails() const {
   if (watched && job.bytes > 0) {
     TF_INFO("NET/tfabric: {}", to_string(job));
   }
+}
+
+RailSummary Engines::summary_of(Unit& unit, const std::string& other) {
+  const engine::Guard guard(unit.engine.lock());
+  const observe::RailFacts facts = unit.report->facts_of(other);
+  return {.rail = other,
+          .sent = facts.sent_bytes,
+          .received = facts.received_bytes,
+          .payload = facts.payload_bytes,
+          .absences = facts.absences,
+          .busy = Duration(static_cast<Duration::rep>(facts.busy_ns)),
+          .losses = unit.peers.paths.losses_of(other)};
 }
 
 // Of the rail with this number, over all engines.

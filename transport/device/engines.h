@@ -36,6 +36,7 @@ class Engines {
     session::Acceptor acceptor;
     std::unique_ptr<engine::Progress> progress;
     std::vector<std::unique_ptr<rails::Rail>> rails;
+    std::vector<std::string> others;  // the names of rails that are none of these
   };
 
   // `options`: of every engine, but for the ports. The process outlives the engines; the first of them lets
@@ -93,6 +94,7 @@ class Engines {
   void linger();
   void log_rails() const;
   [[nodiscard]] RailSummary summary_of(std::size_t rail) const;
+  static RailSummary summary_of(Unit& unit, const std::string& other);
   void log_counters() const;
 
   link::PortMap ports_;
