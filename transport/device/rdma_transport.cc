@@ -223,6 +223,14 @@ class RdmaTransport final : public transport::Transport {
     options.control_traffic_class = config_.rdma.control_traffic_class;
     options.control = std::make_unique<rdma::pairs::ControlThread>();
     options.memory = &group.memory_of(group.count());
+    if (process_->faults() != nullptr) {
+      options.rehearsal = std::make_shared<engine::Rehearsal>(port.open->name(), std::vector<config::Fault>(),
+                                                              unit.engine.now());
+      const engine::Guard guard(engines_->units().front()->engine.lock());
+      process_->faults()->add_rail(port.open->name(), options.rehearsal, /*link_alone=*/true);
+    }
+    report::ShownRail rail = shown(*port.open, port.open->port());
+    rail.rehearsal = options.rehearsal;
     auto carrier = std::make_unique<PortCarrier>(std::move(options));
     port.unit = &unit;
     port.carrier = carrier.get();
@@ -232,11 +240,7 @@ class RdmaTransport final : public transport::Transport {
       const engine::Guard guard(unit.engine.lock());
       unit.engine.add(std::move(carrier));
     }
-    engines_->show_rail(unit, shown(*port.open, port.open->port()));
-    if (process_->faults() != nullptr) {
-      const engine::Guard guard(engines_->units().front()->engine.lock());
-      process_->faults()->add_rail(port.open->name(), nullptr);
-    }
+    engines_->show_rail(unit, std::move(rail));
   }
 
   Status watch() {

@@ -18,8 +18,12 @@ constexpr Duration kLookInterval = std::chrono::milliseconds(100);
 FaultControl::FaultControl(observe::Page& page, std::shared_ptr<engine::Rehearsal> process)
     : mailbox_(page), process_(std::move(process)) {}
 
-void FaultControl::add_rail(std::string name, std::shared_ptr<engine::Rehearsal> rehearsal) {
-  rails_.push_back({std::move(name), std::move(rehearsal)});
+void FaultControl::add_rail(std::string name, std::shared_ptr<engine::Rehearsal> rehearsal, bool link_alone) {
+  rails_.push_back({std::move(name), std::move(rehearsal), link_alone});
+}
+
+bool FaultControl::Target::takes(const config::Fault& fault) const {
+  return rehearsal != nullptr && (!link_alone || fault.kind == config::FaultKind::down);
 }
 
 void FaultControl::on_time(Instant now) {
@@ -77,17 +81,18 @@ std::string FaultControl::why_not(const config::Fault& fault) const {
     if (fault.rail != "*" && fault.rail != rail.name) {
       continue;
     }
-    some |= rail.rehearsal != nullptr;
-    if (fault.rail == rail.name && rail.rehearsal == nullptr) {
-      return "its packets are the kernel's or an HCA's, or the process has started without it: "
-             "nothing can be done to it";
+    some |= rail.takes(fault);
+    if (fault.rail == rail.name && !rail.takes(fault)) {
+      return rail.link_alone ? "its packets are an HCA's: only its link can be taken (down)"
+                             : "its packets are the kernel's, or the process has started without it: "
+                               "nothing can be done to it";
     }
   }
   if (some) {
     return {};
   }
   return fault.rail == "*"
-             ? "the packets of all rails are the kernel's or an HCA's, and nothing can be done to them"
+             ? "the packets of all rails are the kernel's or an HCA's, and this cannot be done to them"
              : fmt::format("this process has no such rail; its rails are {}", names.empty() ? "none" : names);
 }
 
@@ -98,7 +103,7 @@ bool FaultControl::begin(const config::Fault& fault, Duration lasts, Instant now
     return process_->add(std::move(added), kBeforeFreeze, lasts, now);
   }
   return std::all_of(rails_.begin(), rails_.end(), [&](const Target& rail) {
-    const bool meant = rail.rehearsal != nullptr && (fault.rail == "*" || fault.rail == rail.name);
+    const bool meant = rail.takes(fault) && (fault.rail == "*" || fault.rail == rail.name);
     return !meant || rail.rehearsal->add(added, Duration::zero(), lasts, now);
   });
 }

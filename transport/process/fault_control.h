@@ -32,8 +32,9 @@ class FaultControl final : public engine::Tended {
   // The page outlives it. `process`: of all engines.
   FaultControl(observe::Page& page, std::shared_ptr<engine::Rehearsal> process);
 
-  // `rehearsal`: null if nothing can be done to the rail.
-  void add_rail(std::string name, std::shared_ptr<engine::Rehearsal> rehearsal);
+  // `rehearsal`: null if nothing can be done to the rail. `link_alone`: its packets are an HCA's, so that
+  // only its link can fail.
+  void add_rail(std::string name, std::shared_ptr<engine::Rehearsal> rehearsal, bool link_alone = false);
   // Returns false if nothing can be asked, for want of a page.
   [[nodiscard]] bool works() const { return mailbox_.works(); }
 
@@ -44,6 +45,8 @@ class FaultControl final : public engine::Tended {
   struct Target {
     std::string name;
     std::shared_ptr<engine::Rehearsal> rehearsal;
+    bool link_alone = false;
+    [[nodiscard]] bool takes(const config::Fault& fault) const;
   };
 
   [[nodiscard]] std::string obey(std::string_view line, Instant now);

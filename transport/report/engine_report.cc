@@ -43,6 +43,7 @@ void EngineReport::show_rail(ShownRail rail) {
   const auto known = std::find_if(rails_.begin(), rails_.end(),
                                   [&](const RailAccount& one) { return one.rail.name == rail.name; });
   if (known != rails_.end()) {
+    rail.rehearsal = known->rail.rehearsal;
     known->rail = std::move(rail);
     return;
   }

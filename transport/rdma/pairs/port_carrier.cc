@@ -245,7 +245,8 @@ void PortCarrier::go_on_closing() {
 }
 
 // Its lanes go on, and may be given up: what is on the way may be lost.
-void PortCarrier::on_link(bool up) {
+void PortCarrier::mind_link() {
+  const bool up = up_ && (options_.rehearsal == nullptr || !options_.rehearsal->effect(now_).no_link);
   if (up == !away_) {
     return;
   }
@@ -274,7 +275,9 @@ void PortCarrier::on_device_lost() {
 std::string PortCarrier::why_away(Instant now) const {
   const std::optional<Instant> since = away_since();
   return since ? fmt::format("rail {}: {} {:.1f} s ago", name(),
-                             lost_ ? "its device has failed" : "its port has lost its link",
+                             lost_ ? "its device has failed"
+                             : up_ ? "a rehearsal (tfabric fault) has taken its link"
+                                   : "its port has lost its link",
                              std::chrono::duration<double>(now - *since).count())
                : std::string();
 }
@@ -341,6 +344,10 @@ bool PortCarrier::send(Instant /*now*/, bool /*quiet*/) { return false; }
 
 void PortCarrier::on_time(Instant now) {
   now_ = now;
+  if (options_.rehearsal != nullptr) {
+    options_.rehearsal->report(now);
+    mind_link();
+  }
   for (PairLane*& lane : watched_) {  // none is added meanwhile
     if (lane != nullptr && !lane->on_tick()) {
       lane = nullptr;

@@ -12,6 +12,7 @@
 
 #include "transport/engine/carrier.h"
 #include "transport/engine/polled.h"
+#include "transport/engine/rehearsal.h"
 #include "transport/rdma/pairs/flush_pair.h"
 #include "transport/rdma/pairs/pair_lane.h"
 #include "transport/rdma/pairs/port_ways.h"
@@ -29,8 +30,9 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
     // As configured; -1: the communicator's. `control_traffic_class`: of receivers' ends; -1: the same.
     int traffic_class = -1, service_level = -1, control_traffic_class = -1;
     std::unique_ptr<Control> control;
-    const LocalMemory* memory = nullptr;  // outlives the carrier
-    int completions = 16384;              // entries of the first completion queue; more are made as needed
+    const LocalMemory* memory = nullptr;             // outlives the carrier
+    std::shared_ptr<engine::Rehearsal> rehearsal{};  // of the port's link; null: there will be none
+    int completions = 16384;  // entries of the first completion queue; more are made as needed
   };
   explicit PortCarrier(Options options);
   ~PortCarrier() override;  // logs what it has carried, and by how much work
@@ -47,7 +49,10 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   // The device is dead, whatever its verbs say.
   void on_device_lost() TF_IN_TURN;
   // The port has no link any more, or has one again. At first it has.
-  void on_link(bool up) TF_IN_TURN;
+  void on_link(bool up) TF_IN_TURN {
+    up_ = up;
+    mind_link();
+  }
 
   [[nodiscard]] const LocalMemory& memory() const { return *options_.memory; }
   // Of a work request: completions of larger ones would say too rarely that the port gets on.
@@ -132,6 +137,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
                                  const PairLane::Ends& ends, std::size_t way,
                                  const Service& service) TF_IN_TURN;
   std::optional<std::size_t> queue_for(std::uint32_t completions);
+  void mind_link() TF_IN_TURN;
   void make_flusher() TF_IN_TURN;
   void drop_flusher() TF_IN_TURN;
   bool poll() TF_IN_TURN;
@@ -156,6 +162,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   Instant now_{};
   std::optional<Instant> lost_, away_;
   std::uint64_t absences_ = 0;
+  bool up_ = true;  // the link, as far as it is known and not rehearsed
   std::uint64_t stale_ = 0;
   Counters past_;  // of pairs that are gone; completions and flushes of all
 };

@@ -111,10 +111,8 @@ TEST_CASE("a process that is frozen on purpose does nothing with its comms, and 
   hosts.receiving = good(hosts.open_one(hosts.receiver_wishes));
   TwoHosts::Comms comms = hosts.connect();
   exchange(hosts, comms, 100);
-  REQUIRE(ask("rehearse 1s mlx5_0:1:down") ==
-          "no in \"mlx5_0:1:down\": its packets are the kernel's or an HCA's, or the process has started "
-          "without it: "
-          "nothing can be done to it");
+  REQUIRE(ask("rehearse 1s mlx5_0:1:silent") ==
+          "no in \"mlx5_0:1:silent\": its packets are an HCA's: only its link can be taken (down)");
   REQUIRE(ask("rehearse 600ms freeze") == "ok");
   Duration longest{};
   for (const Instant begin = monotonic_now(); monotonic_now() - begin < 1500ms;) {
@@ -123,6 +121,30 @@ TEST_CASE("a process that is frozen on purpose does nothing with its comms, and 
     longest = std::max(longest, monotonic_now() - before);
   }
   CHECK(longest >= 400ms);
+}
+
+TEST_CASE("a port whose link is taken on purpose carries nothing until it is given back") {
+  TwoHosts hosts;
+  hosts.observe = {.page = true, .hang_seconds = 0};
+  hosts.sender_may_fail = true;
+  hosts.sending = good(hosts.open_one(hosts.sender_wishes));
+  const auto ask = [found = observe::find_pages(static_cast<std::uint32_t>(getpid()), monotonic_now)](
+                       const std::string& line) {
+    return good(observe::ask(found.pages.at(0).file->get(), line, 20s)).answer;
+  };
+  hosts.receiving = good(hosts.open_one(hosts.receiver_wishes));
+  TwoHosts::Comms comms = hosts.connect();
+  exchange(hosts, comms, 100);
+  REQUIRE(ask("rehearse 60s mlx5_0:1:down") == "ok");
+  REQUIRE(eventually([&] {
+    exchange(hosts, comms, 1000);
+    return hosts.network.connected().empty();
+  }));
+  REQUIRE(ask("end") == "ok 1 ended");
+  REQUIRE(eventually([&] {
+    exchange(hosts, comms, 1000);
+    return hosts.network.connected().size() == 2;
+  }));
 }
 
 TEST_CASE("what closed comms have done stays in the sums") {
