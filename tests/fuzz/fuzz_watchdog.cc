@@ -9,7 +9,6 @@
 #include "observe/page.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/require.h"
-#include "transport/watchdog/introduction.h"
 #include "transport/watchdog/watchdog.h"
 
 using namespace tfabric;
@@ -71,9 +70,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                         again->finding.number == answer->finding.number);
         TFABRIC_REQUIRE(answer->finding.process.host.size() <= 40);
         watchdog.on_answer(channel, *answer, now);
-      }
-      if (const auto who = watchdog::decode_introduction(body)) {
-        TFABRIC_REQUIRE(watchdog::decode_introduction(watchdog::encode(*who)) == *who);
       }
     } else if (act == 4) {
       watchdog.on_gone(channel, (input.u8() & 1u) != 0, now);

@@ -39,7 +39,7 @@ void CommWatch::end_round() {
 }
 
 void CommWatch::on_time(Instant now, Duration paused) {
-  const Duration late = now - last_time_ - interval_;
+  const Duration late = now - last_time_;
   if (last_time_ != Instant{} && late >= Watchdog::kStarving) {
     starved_ += late;
   }

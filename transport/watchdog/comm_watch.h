@@ -1,5 +1,5 @@
-// What one engine, or another reporter of comms, reports to the process's watchdog: its oldest wait, and what
-// peers ask and answer over its comms. Used by one thread at a time.
+// What one engine reports to the process's watchdog: its oldest wait, and what peers ask and answer over its
+// comms. Used by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +18,15 @@ namespace tfabric::watchdog {
 
 class CommWatch {
  public:
-  // It is called each `interval`, or as good as always.
-  CommWatch(Watchdog& watchdog, std::size_t engine, Duration interval = {})
-      : watchdog_(&watchdog), engine_(engine), interval_(interval) {}
+  CommWatch(Watchdog& watchdog, std::size_t engine) : watchdog_(&watchdog), engine_(engine) {}
 
   // One of the comms, as it is looked at in turn. Notes whether it has moved, and since when it has not.
   void see(WatchedComm& comm, const WatchedComm::Load& load, Instant now);
   // All have been seen once.
   void end_round();
-  // Call it each `interval`, or about once a millisecond. `paused`: for how long no thread did, in pauses of
-  // half a second or more.
+  // Call it about once a millisecond. `paused`: for how long no thread did, in pauses of half a second or
+  // more.
   void on_time(Instant now, Duration paused);
-  // on_time() is not called for a while, on purpose.
-  void rest() { last_time_ = {}; }
 
   // The bodies of records that have come. Malformed ones are ignored: no comm may fail for them.
   void on_question(WatchedComm& comm, std::span<const std::byte> body, Instant now);
@@ -57,7 +53,6 @@ class CommWatch {
 
   Watchdog* watchdog_;
   std::size_t engine_;
-  Duration interval_;
   Oldest oldest_, round_;  // of the last round, and of this one
   Instant posted_at_{}, moved_at_{};
   Duration starved_{};

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tests/hex.h"
-#include "transport/watchdog/introduction.h"
 
 using namespace tfabric;
 using namespace tfabric::watchdog;
@@ -50,13 +49,12 @@ TEST_CASE("questions and answers come back as they were") {
   REQUIRE(answer->end.elsewhere_ms == 6);
 }
 
-TEST_CASE("questions, answers and introductions have the bytes that other builds read") {
+TEST_CASE("questions and answers have the bytes that other builds read") {
   CHECK(hex(encode(verdict::Question{.starter = 0x8877665544332211, .serial = 9, .steps = 0x0201})) ==
         hex_of("1122334455667788 09000000 01020000"));
   CHECK(hex(encode(some_answer())) ==
         hex_of("0205 0300 07000000 8877665544332211 92100000 18790000 b0040000 01000000 2800000000000000 "
                "02000000 05000000 06000000 00000000 67707532 36x00"));
-  CHECK(hex(encode(some_answer().finding.process)) == hex_of("07000000 92100000 67707532 60x00"));
 }
 
 TEST_CASE("a later version's answer may be longer; a shorter one, or one with unknown values, is none") {
@@ -71,20 +69,6 @@ TEST_CASE("a later version's answer may be longer; a shorter one, or one with un
     wrong[at] = std::byte{0xff};
     REQUIRE(!decode_answer(wrong));
   }
-}
-
-TEST_CASE("an introduction is what was written; a longer one is one, too, and a shorter one is none") {
-  const verdict::Process process{.rank = 7, .pid = 4242, .host = "gpu2"};
-  const auto bytes = encode(process);
-  REQUIRE(decode_introduction(bytes) == process);
-  std::vector<std::byte> longer(bytes.begin(), bytes.end());
-  longer.resize(100);
-  REQUIRE(decode_introduction(longer) == process);
-  REQUIRE(!decode_introduction(std::span(bytes).first(kIntroductionBytes - 1)));
-  const auto long_name =
-      decode_introduction(encode({.rank = -5, .pid = 1, .host = "\x1b" + std::string(99, 'h')}));
-  REQUIRE(long_name->host == "?" + std::string(63, 'h'));
-  REQUIRE(long_name->rank == -1);
 }
 
 TEST_CASE("a host's name is cut to its place, and brings nothing into a terminal") {
