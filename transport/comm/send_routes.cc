@@ -61,17 +61,21 @@ bool SendComm::is_trusted(const Lane& lane) const {
          !lane.carrier().is_away() && lane.timeouts_in_row() < stripe::Watch::kSuspected;
 }
 
-// The lowest class always has lanes, a higher one only while there is no lane below that can be trusted: not
-// only when all below are lost, since it takes a lane that works to find out whether others are dead. A comm
-// that is being opened gives the lower ones a head start.
+// The lowest class always has lanes, a higher one only while there is no lane below that can be trusted, or,
+// if one of it is there always, while that one cannot be: not only when all below are lost, since it takes a
+// lane that works to find out whether others are dead. A comm that is being opened gives the lower ones a
+// head start.
 bool SendComm::is_needed(stripe::RouteId number, Instant now) const {
   const session::RouteClass rank = routes_[number.value].rank;
   if (rank == routes_.front().rank || routes_[number.value].always) {
     return true;
   }
+  const bool beside = std::any_of(routes_.begin(), routes_.end(),
+                                  [&](const SendRoute& route) { return route.always && route.rank == rank; });
   bool joining = false;
   for (const auto& lane : lanes_) {
-    if (!lane->is_open() || routes_[book_.route(lane->id()).value].rank >= rank) {
+    const SendRoute& other = routes_[book_.route(lane->id()).value];
+    if (!lane->is_open() || (beside ? !other.always : other.rank >= rank)) {
       continue;
     }
     if (is_trusted(*lane)) {

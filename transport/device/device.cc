@@ -210,7 +210,7 @@ Result<std::vector<comm::SendRoute>> Device::routes_to(const session::Handle& pe
                       .joined = {},
                       .spare = spare,
                       .meets = {},
-                      .always = !offered.empty()});
+                      .always = !offered.empty() && routes.empty()});
   }
   if (routes.empty()) {
     return no_way_to(peer, why_none);

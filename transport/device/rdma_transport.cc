@@ -90,7 +90,7 @@ class RdmaTransport final : public transport::Transport {
     process_.emplace(config_, process::Options{.transport = "rdma", .witness = true});
     const auto bonds = bonds_of_ports();
     engines_.emplace(plan->own, plan->tcp, static_cast<std::uint16_t>(bonds.size()), *process_);
-    if (Status opened = open_kernel_rail(plan->lifeboats); !opened) {
+    if (Status opened = open_kernel_rails(plan->lifeboats); !opened) {
       return opened;
     }
     for (std::size_t i = 0; i < bonds.size(); ++i) {
@@ -105,8 +105,12 @@ class RdmaTransport final : public transport::Transport {
     for (const auto& port : ports_) {
       rails.push_back(summary_of(*port->open));
     }
+    std::vector<std::string> beside;
+    for (const auto& rail : engines_->units().front()->rails) {
+      beside.push_back(rail->config().name);
+    }
     return fmt::format("RDMA over {}; beside it {}; {} progress; no hugepages needed", fmt::join(rails, ", "),
-                       engines_->units().front()->rails.front()->config().name,
+                       fmt::join(beside, ", "),
                        engines_->mode() == engine::ProgressMode::threaded ? "threaded" : "inline");
   }
   [[nodiscard]] std::vector<transport::Device*> devices() const override {
@@ -159,22 +163,23 @@ class RdmaTransport final : public transport::Transport {
     }
   }
 
-  // Of those that peers may reach, the first that can be opened.
-  Status open_kernel_rail(const std::vector<config::Rail>& rails) {
+  // Those that peers may reach. A comm has a lane over the first of them, and over others while that one does
+  // not work.
+  Status open_kernel_rails(const std::vector<config::Rail>& rails) {
     Status opened;
     for (const config::Rail& rail : rails) {
-      opened = engines_->open_rail(rail);
-      if (!opened) {
-        TF_INFO("NET/tfabric: {}", opened.error().message);
-        continue;
+      if (Status status = engines_->open_rail(rail); !status) {
+        TF_INFO("NET/tfabric: {}", status.error().message);
+        opened = opened ? status : opened;
       }
-      for (const auto& unit : engines_->units()) {
-        const engine::Guard guard(unit->engine.lock());
-        unit->rails.front()->stand_beside();
-      }
-      break;
     }
-    return opened;
+    for (const auto& unit : engines_->units()) {
+      const engine::Guard guard(unit->engine.lock());
+      for (const auto& rail : unit->rails) {
+        rail->stand_beside();
+      }
+    }
+    return engines_->units().front()->rails.empty() ? opened : Status();
   }
 
   [[nodiscard]] std::vector<std::vector<UsedPort*>> bonds_of_ports() const {
@@ -206,12 +211,14 @@ class RdmaTransport final : public transport::Transport {
     for (UsedPort* port : ports) {
       add_port(*port, group, unit);
     }
+    std::vector<DeviceRail> beside;
+    for (const auto& rail : unit.rails) {
+      beside.push_back({rail.get(), session::RailRole::lifeboat});
+    }
     devices_.push_back(std::make_unique<Device>(
         comm::Context{unit.engine, *unit.progress, regions_, comm_options(config_, ports.size()), unit.peers,
                       &group},
-        unit.tcp.port(), unit.acceptor,
-        std::vector<DeviceRail>{{unit.rails.front().get(), session::RailRole::lifeboat}}, properties,
-        Device::AttemptNumbers{}));
+        unit.tcp.port(), unit.acceptor, std::move(beside), properties, Device::AttemptNumbers{}));
   }
 
   void add_port(UsedPort& port, PortGroup& group, Engines::Unit& unit) {

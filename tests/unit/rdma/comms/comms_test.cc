@@ -129,6 +129,30 @@ TEST_CASE("the kernel's lane may be lost and dialled again while pairs carry") {
   CHECK(comms.pairs() == 2);
 }
 
+TEST_CASE(
+    "of several lanes of the kernel's the first is enough, and others are tried when it does not work") {
+  const bool is_silent = GENERATE(false, true);
+  OfferedComms comms({.wires = 2});
+  if (is_silent) {
+    comms.fabric.silence(0, 1h);
+  }
+  REQUIRE(comms.open(4s));
+  comms.fabric.run_for(10ms);
+  CHECK(comms.pairs() == 2);
+  const auto second = [&] {
+    const engine::Guard guard(comms.fabric.host(0).engine.lock());
+    return comms.sender->lanes({3});
+  };
+  CHECK(second() == (is_silent ? 1 : 0));
+  comms.exchange({100'000});
+  REQUIRE(comms.finish(1s));
+  comms.silence(0, 0, 1s);  // what is said about it goes over the one that works
+  comms.exchange({100'000});
+  REQUIRE(comms.finish(1s));
+  comms.fabric.run_for(5s);
+  CHECK(comms.pairs() == 2);
+}
+
 TEST_CASE("a host with fewer ports uses those, and rails that meet none are not missed") {
   const bool fewer_here = GENERATE(false, true);
   OfferedComms comms(
@@ -341,6 +365,7 @@ void go_through(std::uint64_t seed) {
   SeededRandom random(seed);
   OfferedComms::Options options;
   options.ports = {random.between(1, 3), random.between(1, 3)};
+  options.wires = random.chance(0.3) ? 2 : 1;
   options.seed = random.next();
   options.max_recvs = random.chance(0.3) ? 8 : 1;
   OfferedComms comms(options);

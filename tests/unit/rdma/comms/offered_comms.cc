@@ -46,7 +46,8 @@ OfferedComms::OfferedComms(const Options& options)
       options_(options),
       from_(kMemory),
       to_(kMemory, kOver),
-      fabric({kernel_lane()}, {.piece_bytes = 4096, .max_recvs = options.max_recvs}) {
+      fabric(std::vector(options.wires, kernel_lane()),
+             {.piece_bytes = 4096, .max_recvs = options.max_recvs}) {
   fill_random(token_);
   verbs.may_write = [this](std::uint64_t address, std::uint32_t length) {
     const Message* message = owner_of(address, /*receives=*/true);
@@ -142,15 +143,16 @@ bool OfferedComms::open(Duration within) {
                         .by_offer = true,
                         .meets = {}});
     }
-    const comm::test::WireCarrier& wire = *here.carriers.front();
-    routes.push_back({.rank = tfabric::session::RouteClass::lifeboat,
-                      .carrier = wire.number(),
-                      .rail_number = static_cast<std::uint16_t>(routes.size()),
-                      .port = 1,
-                      .path = here.peers.paths.path(wire.name(), {}, flows::FlowChoice{}),
-                      .joined = {},
-                      .meets = {},
-                      .always = options_.offers});
+    for (const comm::test::WireCarrier* wire : here.carriers) {
+      routes.push_back({.rank = tfabric::session::RouteClass::lifeboat,
+                        .carrier = wire->number(),
+                        .rail_number = static_cast<std::uint16_t>(routes.size()),
+                        .port = 1,
+                        .path = here.peers.paths.path(wire->name(), {}, flows::FlowChoice{}),
+                        .joined = {},
+                        .meets = {},
+                        .always = options_.offers && wire == here.carriers.front()});
+    }
     sender = std::make_unique<comm::SendComm>(
         here.context, tfabric::session::Hello{.token = token_, .comm = 7, .serial = {}, .witness = {}},
         options_.max_recvs, std::move(routes));
