@@ -248,8 +248,10 @@ void CommCore::show(Sight& sight) const {
   }
   if (shown != nullptr) {
     sight.lane = shown->account();
-    observe::put(facts.rail, shown->carrier().name());
-    observe::put(facts.peer, shown->remote());
+    if (sight.lane == nullptr) {  // otherwise its path has them
+      observe::put(facts.rail, shown->carrier().name());
+      observe::put(facts.peer, shown->remote());
+    }
   }
   facts.rank = tag_;
   facts.messages = traffic().messages;

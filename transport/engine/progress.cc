@@ -17,13 +17,9 @@
 namespace tfabric::engine {
 namespace {
 
-// The keeper takes a turn when the engine had none for this long.
-constexpr Duration kNeglected = std::chrono::milliseconds(1);
 // Threads that turn another engine also turn one that had no turn for this long: longer than a turn takes,
 // and short compared with a round trip through a cloud's network.
 constexpr Duration kLeftAlone = std::chrono::microseconds(20);
-// How often the keeper wakes at most.
-constexpr Duration kKeeperInterval = std::chrono::milliseconds(1);
 // Turns in a row the keeper takes while there is work.
 constexpr int kKeeperTurns = 64;
 // How long the polling thread turns in vain before it sleeps, and the shortest sleep.
@@ -32,8 +28,9 @@ constexpr Duration kShortest = std::chrono::microseconds(50);
 
 }  // namespace
 
-Progress::Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector<Engine*>& all)
-    : engine_(&engine), mode_(mode), cpu_(cpu) {
+Progress::Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector<Engine*>& all,
+                   Duration neglected)
+    : engine_(&engine), mode_(mode), cpu_(cpu), neglected_(neglected) {
   std::copy_if(all.begin(), all.end(), std::back_inserter(others_), [&](Engine* e) { return e != &engine; });
   if (mode != ProgressMode::by_owner) {
     thread_ = mode == ProgressMode::inline_ ? start_thread("tfabric-keeper", [this] { keep(); })
@@ -102,12 +99,12 @@ void Progress::sleep(std::uint32_t heard, Duration duration) {
 void Progress::keep() {
   std::uint32_t heard = bell_.load(std::memory_order_acquire);
   while (!stop_.load(std::memory_order_relaxed)) {
-    if (engine_->now() - engine_->last_turn() >= kNeglected && engine_->lock().try_lock()) {
+    if (engine_->now() - engine_->last_turn() >= neglected_ && engine_->lock().try_lock()) {
       for (int i = 0; i < kKeeperTurns && engine_->turn() && !engine_->lock().contended(); ++i) {
       }
       engine_->lock().unlock();
     }
-    sleep(heard, rest_after(engine_->now() - last_work(), kKeeperInterval));
+    sleep(heard, rest_after(engine_->now() - last_work(), neglected_));
     heard = bell_.load(std::memory_order_acquire);
   }
 }

@@ -26,9 +26,15 @@ enum class ProgressMode : std::uint8_t {
 
 class Progress {
  public:
+  static constexpr Duration kNeglected = std::chrono::milliseconds(1);
+  // Of an engine whose adapters carry on by themselves: what it has to do beside that is rare.
+  static constexpr Duration kSeldom = std::chrono::milliseconds(5);
+
   // `cpu`: in threaded mode, the CPU to pin the thread to; -1: any that the process may use. `all`: the
   // engines that share packets with this one, and itself; they outlive the thread and the calls of poke().
-  Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector<Engine*>& all);
+  // `neglected`: the keeper takes a turn when there was none for so long, and wakes as often at most.
+  Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector<Engine*>& all,
+           Duration neglected = kNeglected);
   ~Progress();  // ends the thread
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -50,6 +56,7 @@ class Progress {
   Engine* engine_;
   ProgressMode mode_;
   int cpu_;
+  Duration neglected_;
   std::vector<Engine*> others_;
   std::atomic<bool> stop_{false};
   std::atomic<std::uint32_t> bell_{0};  // grows when the thread is to wake

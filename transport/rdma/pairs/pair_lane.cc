@@ -42,7 +42,7 @@ void PairLane::attach(lane::LaneEvents& events, lane::ControlSink& control, stri
 }
 
 engine::Carrier& PairLane::carrier() const { return *carrier_; }
-std::string PairLane::remote() const { return net::to_string(net::from_octets(pair_->there().port.gid)); }
+std::string PairLane::remote() const { return remote_; }
 std::string PairLane::label() const {
   return fmt::format("queue pair {:#x} of {}", pair_->here().queue_pair.number, carrier_->name());
 }
@@ -273,6 +273,7 @@ void PairLane::on_ready() { on_news(); }
 void PairLane::connect(const PairEnd& there) {
   traffic_ = &carrier_->traffic_with(there.port.gid);
   ++traffic_->lanes;
+  remote_ = net::to_string(traffic_->remote);
   pair_->connect(there);
 }
 

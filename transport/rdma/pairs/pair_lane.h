@@ -142,6 +142,7 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   lane::ControlSink* control_ = nullptr;
   stripe::Inbox* inbox_ = nullptr;
   engine::PeerTraffic* traffic_ = nullptr;  // with its peer, once that is known
+  std::string remote_;                      // its address
   Batch batch_;                             // that is open: its data is staged, and nothing behind it
   std::uint32_t batch_bytes_ = 0;
   std::uint32_t batch_of_ = 0;         // the group's receives
