@@ -150,6 +150,9 @@ std::vector<comm::SendRoute> Device::offered_routes(const session::Handle& peer)
   const std::size_t count = context_.offered == nullptr ? 0 : context_.offered->count();
   for (std::size_t i = 0; i < count; ++i) {
     lane::OfferingCarrier* carrier = context_.offered->at(i);
+    if (carrier == nullptr) {
+      continue;
+    }
     const std::uint32_t lanes = context_.options.offered_lanes;
     routes.push_back({.carrier = carrier->number(),
                       .rail_number = static_cast<std::uint16_t>(i),

@@ -1,4 +1,4 @@
-// What NCCL, the page and the log are told of RDMA ports.
+// The properties of RDMA ports, as NCCL, the page and the log show them.
 #pragma once
 
 #include <string>

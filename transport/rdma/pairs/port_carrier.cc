@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <utility>
 
@@ -18,6 +17,8 @@ constexpr std::uint32_t kPlaceBits = 19, kGenerationMask = (1u << 12) - 1;
 constexpr std::uint32_t id_of(std::size_t place, std::uint32_t generation) {
   return static_cast<std::uint32_t>(place) | (generation & kGenerationMask) << kPlaceBits;
 }
+// So often is a further completion queue twice as large as the one before.
+constexpr std::size_t kDoublings = 3;
 // The place of the flush pair, which no other one has.
 constexpr std::size_t kFlushPlace = (std::size_t{1} << kPlaceBits) - 1;
 constexpr std::size_t place_of(std::uint32_t id) { return id & ((1u << kPlaceBits) - 1); }

@@ -113,6 +113,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   [[nodiscard]] engine::PeerTraffic& traffic_with(const Gid& peer);
 
  private:
+  static constexpr int kBatch = 32;  // completions of one poll
   struct Service {
     std::uint8_t traffic_class = 0, service_level = 0;
   };
@@ -151,9 +152,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   std::shared_ptr<FlushPair> flusher_;  // null: nothing has been flushed
   std::optional<std::size_t> flush_queue_;
   std::uint32_t flushers_ = 0;  // that were made
-  static constexpr std::size_t kDoublings = 3;
-  static constexpr int kBatch = 32;
-  std::array<ibv_wc, kBatch> completions_{};  // of one poll
+  std::array<ibv_wc, kBatch> completions_{};
   std::deque<engine::PeerTraffic> peers_;
   std::vector<PairLane*> noted_, noted_now_;
   std::vector<PairLane*> watched_;      // null: it has gone, or awaits nothing any more

@@ -29,6 +29,24 @@ std::optional<observe::Snapshot> own_page() {
                                                          : std::optional(*found.pages[0].snapshot);
 }
 
+// The sender may be made to fail on purpose. Its page is looked up while it is the only one.
+struct RehearsingHosts : TwoHosts {
+  RehearsingHosts() {
+    observe = {.page = true, .hang_seconds = 0};
+    sender_may_fail = true;
+    sending = good(open_one(sender_wishes));
+    found_ = observe::find_pages(static_cast<std::uint32_t>(getpid()), monotonic_now);
+    receiving = good(open_one(receiver_wishes));
+  }
+
+  std::string ask(const std::string& line) {
+    return good(observe::ask(found_.pages.at(0).file->get(), line, 20s)).answer;
+  }
+
+ private:
+  observe::Found found_;
+};
+
 }  // namespace
 
 TEST_CASE("what comms do is shown while they are in use, and changes nothing") {
@@ -100,20 +118,12 @@ TEST_CASE("ports are rails of the page, with their names, GIDs and links") {
 }
 
 TEST_CASE("a process that is frozen on purpose does nothing with its comms, and goes on afterwards") {
-  TwoHosts hosts;
-  hosts.observe = {.page = true, .hang_seconds = 0};
-  hosts.sender_may_fail = true;
-  hosts.sending = good(hosts.open_one(hosts.sender_wishes));
-  const auto ask = [found = observe::find_pages(static_cast<std::uint32_t>(getpid()), monotonic_now)](
-                       const std::string& line) {
-    return good(observe::ask(found.pages.at(0).file->get(), line, 20s)).answer;
-  };
-  hosts.receiving = good(hosts.open_one(hosts.receiver_wishes));
+  RehearsingHosts hosts;
   TwoHosts::Comms comms = hosts.connect();
   exchange(hosts, comms, 100);
-  REQUIRE(ask("rehearse 1s mlx5_0:1:silent") ==
+  REQUIRE(hosts.ask("rehearse 1s mlx5_0:1:silent") ==
           "no in \"mlx5_0:1:silent\": its packets are an HCA's: only its link can be taken (down)");
-  REQUIRE(ask("rehearse 600ms freeze") == "ok");
+  REQUIRE(hosts.ask("rehearse 600ms freeze") == "ok");
   Duration longest{};
   for (const Instant begin = monotonic_now(); monotonic_now() - begin < 1500ms;) {
     const Instant before = monotonic_now();
@@ -124,23 +134,15 @@ TEST_CASE("a process that is frozen on purpose does nothing with its comms, and 
 }
 
 TEST_CASE("a port whose link is taken on purpose carries nothing until it is given back") {
-  TwoHosts hosts;
-  hosts.observe = {.page = true, .hang_seconds = 0};
-  hosts.sender_may_fail = true;
-  hosts.sending = good(hosts.open_one(hosts.sender_wishes));
-  const auto ask = [found = observe::find_pages(static_cast<std::uint32_t>(getpid()), monotonic_now)](
-                       const std::string& line) {
-    return good(observe::ask(found.pages.at(0).file->get(), line, 20s)).answer;
-  };
-  hosts.receiving = good(hosts.open_one(hosts.receiver_wishes));
+  RehearsingHosts hosts;
   TwoHosts::Comms comms = hosts.connect();
   exchange(hosts, comms, 100);
-  REQUIRE(ask("rehearse 60s mlx5_0:1:down") == "ok");
+  REQUIRE(hosts.ask("rehearse 60s mlx5_0:1:down") == "ok");
   REQUIRE(eventually([&] {
     exchange(hosts, comms, 1000);
     return hosts.network.connected().empty();
   }));
-  REQUIRE(ask("end") == "ok 1 ended");
+  REQUIRE(hosts.ask("end") == "ok 1 ended");
   REQUIRE(eventually([&] {
     exchange(hosts, comms, 1000);
     return hosts.network.connected().size() == 2;
