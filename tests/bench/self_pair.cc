@@ -70,7 +70,7 @@ Status close(tools::PluginLoader& plugin, const SelfPair& pair) {
 }
 
 Result<double> exchange(tools::PluginLoader& plugin, const SelfPair& pair, std::size_t size,
-                        std::uint64_t count, std::uint64_t warm) {
+                        std::uint64_t count, std::uint64_t warm, std::uint64_t vain) {
   std::vector<std::byte> from(size), to(size);
   auto from_memory = plugin.register_memory(pair.send, from.data(), size);
   if (!from_memory) return from_memory.error();
@@ -82,6 +82,9 @@ Result<double> exchange(tools::PluginLoader& plugin, const SelfPair& pair, std::
     if (i == warm) began = monotonic_now();
     auto received = insist([&] { return plugin.irecv(pair.receive, buffers); });
     if (!received) return received.error();
+    for (std::uint64_t j = 0; j < vain; ++j) {
+      if (auto tested = plugin.test(*received, nullptr); !tested) return tested.error();
+    }
     auto sent = insist([&] { return plugin.isend(pair.send, from.data(), size, 1, *from_memory); });
     if (!sent) return sent.error();
     if (Status done = finish(plugin, *received); !done) return done.error();

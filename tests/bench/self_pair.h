@@ -22,8 +22,9 @@ struct SelfPair {
 [[nodiscard]] Status close(tools::PluginLoader& plugin, const SelfPair& pair);
 
 // Sends `count` messages one after the other, each from isend to both tests, and returns the nanoseconds of
-// one. Memory is registered for it, and `warm` messages go before.
+// one. Memory is registered for it, and `warm` messages go before. Each receive is tested `vain` times before
+// its message is sent.
 [[nodiscard]] Result<double> exchange(tools::PluginLoader& plugin, const SelfPair& pair, std::size_t size,
-                                      std::uint64_t count, std::uint64_t warm = 0);
+                                      std::uint64_t count, std::uint64_t warm = 0, std::uint64_t vain = 0);
 
 }  // namespace tfabric::bench
