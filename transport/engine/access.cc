@@ -14,6 +14,13 @@ bool EngineLock::try_lock() {
   return true;
 }
 
+void EngineLock::set_hooks(const LockHooks& hooks) {
+  if (hooks_ == nullptr) {
+    hooks_ = &hooks;
+    saved_ = hooks.on_lock(number_);
+  }
+}
+
 void EngineLock::lock() {
   if (try_lock()) {
     return;

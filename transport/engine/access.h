@@ -30,8 +30,8 @@ class EngineLock {
   bool try_lock() TF_TRY_ACQUIRE(true, turn);
   void lock() TF_ACQUIRE(turn);
   void unlock() TF_RELEASE(turn);
-  // While no thread holds the lock. `hooks` outlive it.
-  void set_hooks(const LockHooks& hooks) { hooks_ = &hooks; }
+  // With the lock held, from now on; if there are none yet. `hooks` outlive it.
+  void set_hooks(const LockHooks& hooks) TF_REQUIRES(turn);
   // Returns true if a thread waits in lock(): a polling thread should yield.
   [[nodiscard]] bool contended() const { return waiting_.load(std::memory_order_relaxed) > 0; }
 

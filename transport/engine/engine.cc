@@ -51,23 +51,25 @@ bool Engine::turn() {
   bool worked = submissions_.take();
   works_ = worked;
   if (worked) {
-    // What the user has just submitted does not wait until all carriers have been asked for news.
-    for (const auto& polled : polled_) {
-      polled->send(time, /*quiet=*/false);
-    }
+    send(time, /*quiet=*/false);  // does not wait until all carriers have been asked for news
   }
   for (const auto& polled : polled_) {
-    worked |= polled->receive(time);
+    worked |= !polled->rests(time) && polled->receive(time);
   }
   if (is_due) {
     serve(time);
   }
-  const bool quiet = !worked;
-  for (const auto& polled : polled_) {
-    worked |= polled->send(time, quiet);
-  }
+  worked |= send(time, /*quiet=*/!worked);
   if (works_) {
     last_work_.store(time.time_since_epoch().count(), std::memory_order_relaxed);
+  }
+  return worked;
+}
+
+bool Engine::send(Instant now, bool quiet) {
+  bool worked = false;
+  for (const auto& polled : polled_) {
+    worked |= polled->has_output() && polled->send(now, quiet);
   }
   return worked;
 }

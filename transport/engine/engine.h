@@ -146,6 +146,7 @@ class Engine {
   void halt() TF_IN_TURN;
 
  private:
+  bool send(Instant now, bool quiet) TF_IN_TURN;
   [[gnu::cold]] bool is_frozen(Instant now);
   void forgive_pause(Instant now) TF_IN_TURN;
   void serve(Instant now) TF_IN_TURN;

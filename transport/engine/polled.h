@@ -28,7 +28,8 @@ class Polled {
   // The two halves of a turn: bytes and news to the handlers, and what the handlers have queued to the peers.
   // Return true if anything was done, or is held back for a moment (hold.h). `quiet`: in the first half of
   // this turn nothing has come, and nothing was submitted. If something was, send() is also called before
-  // receive().
+  // receive(). Neither is called in a turn for which it has nothing to do, as NCCL's threads take millions
+  // of.
   virtual bool receive(Instant now) TF_IN_TURN = 0;
   virtual bool send(Instant now, bool quiet) TF_IN_TURN = 0;
   // Called about once a millisecond, between the two.
@@ -51,6 +52,13 @@ class Polled {
   // engine that shares a wire with this one may be turned afterwards, because it may hold packets of this
   // one's pool.
   virtual void halt() TF_IN_TURN = 0;
+
+  [[nodiscard]] bool rests(Instant now) const TF_IN_TURN { return now < rests_until_; }
+  [[nodiscard]] bool has_output() const TF_IN_TURN { return has_output_; }
+
+ protected:
+  Instant rests_until_{};   // receive() has nothing to do before
+  bool has_output_ = true;  // send() has something to do
 };
 
 }  // namespace tfabric::engine

@@ -122,6 +122,7 @@ SocketFlow* SocketCarrier::add(PrivateDescriptor socket, bool connected, engine:
     return nullptr;
   }
   scratch_.resize(kScratchBytes);
+  rests_until_ = {};
   flow->place_ = flows_.size();
   flows_.push_back(std::move(flow));
   look_at(*flows_.back());
@@ -268,6 +269,7 @@ void SocketCarrier::end(SocketFlow& flow) {
   std::erase(direct_, &flow);
   const std::size_t place = flow.place_;
   over_.push_back(std::move(flows_[place]));
+  has_output_ = true;
   if (place + 1 != flows_.size()) {
     flows_[place] = std::move(flows_.back());
     flows_[place]->place_ = place;
@@ -327,6 +329,8 @@ void SocketCarrier::want_write(SocketFlow& flow) {
     writes_.push_back(&flow);
     look_at(flow);
     moved_at_ = now_;
+    rests_until_ = {};
+    has_output_ = true;
   }
 }
 
@@ -334,6 +338,7 @@ void SocketCarrier::owes_report(SocketFlow& flow) {
   if (!std::exchange(flow.in_owing_, true)) {
     owing_.push_back(&flow);
     hold_.begin(now_);
+    has_output_ = true;
   }
 }
 
@@ -364,11 +369,6 @@ bool SocketCarrier::take_events() {
 
 bool SocketCarrier::receive(Instant now) {
   now_ = now;
-  const bool rests = flows_.empty() || (beside_ && now - moved_at_ >= kBesideRest);
-  if (rests && now < next_accept_) {
-    return false;
-  }
-  next_accept_ = now + kAcceptInterval;
   bool any = false;
   if (direct_.empty() || ++turns_without_events_ >= kTurnsWithoutEvents) {
     turns_without_events_ = 0;
@@ -400,6 +400,8 @@ bool SocketCarrier::receive(Instant now) {
   moved_at_ = any ? now : moved_at_;
   watch_resting();
   pass_news();
+  const bool rests = flows_.empty() || (beside_ && now - moved_at_ >= kBesideRest);
+  rests_until_ = rests ? now + kAcceptInterval : Instant{};
   return any;
 }
 
@@ -481,9 +483,6 @@ void SocketCarrier::ask_for_reports() {
 
 bool SocketCarrier::send(Instant now, bool quiet) {
   now_ = now;
-  if (writes_.empty() && over_.empty() && !hold_.lasts()) {
-    return false;
-  }
   if (hold_.is_over(now, quiet)) {
     ask_for_reports();
   }
@@ -508,6 +507,7 @@ bool SocketCarrier::send(Instant now, bool quiet) {
     std::erase_if(looked_, is_over);
     over_.clear();
   }
+  has_output_ = !writes_.empty() || hold_.lasts();
   return any;
 }
 

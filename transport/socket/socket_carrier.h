@@ -144,7 +144,7 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   engine::Hold hold_;   // of the reports that are owed
   SmallPaths small_paths_;
   Instant now_;
-  Instant next_look_{}, next_link_{}, next_accept_{};
+  Instant next_look_{}, next_link_{};
   std::vector<host::LocalAddress> own_addresses_;  // of this host
   Instant own_addresses_at_{};                     // when they were read
   Instant warned_{};                               // that no socket could be opened

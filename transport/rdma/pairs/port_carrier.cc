@@ -37,7 +37,9 @@ constexpr engine::Traits kTraits{.answers_without_process = true,
 PortCarrier::PortCarrier(Options options)
     : OfferingCarrier(kTraits),
       options_(std::move(options)),
-      rail_(options_.ways->rail(options_.ways->usual().number)) {}
+      rail_(options_.ways->rail(options_.ways->usual().number)) {
+  has_output_ = false;  // it leaves with its doorbell
+}
 
 // Jobs that are being done use the pairs.
 PortCarrier::~PortCarrier() {
@@ -288,34 +290,40 @@ std::string PortCarrier::why_away(Instant now) const {
 bool PortCarrier::poll() {
   bool any = false;
   for (std::size_t i = 0; i < queues_.size(); ++i) {
-    int taken = kBatch;
-    while (taken == kBatch) {
-      ibv_cq* queue = queue_at(i);
+    ibv_cq* queue = queue_at(i);
+    for (int taken = kBatch; taken == kBatch;) {
       taken = queue->context->ops.poll_cq(queue, kBatch, completions_.data());
+      if (taken == 0) {
+        break;
+      }
       if (taken < 0) {
         TF_WARN("NET/tfabric: rail {}: completions cannot be polled: {}", name(), verbs_fault(taken));
         on_device_lost();
         return true;
       }
-      for (int j = 0; j < taken; ++j) {
-        const std::uint32_t id = unpack_work_id(completions_[static_cast<std::size_t>(j)].wr_id).queue;
-        const std::size_t number = place_of(id);
-        if (number == kFlushPlace && flusher_ != nullptr && flusher_->id() == id) {
-          flusher_->on_completion(completions_[static_cast<std::size_t>(j)]);
-          continue;
-        }
-        const std::shared_ptr<Pair> pair = number < places_.size() ? places_[number].pair : nullptr;
-        if (!pair || pair->id() != id) {
-          ++stale_;
-          continue;
-        }
-        pair->on_completion(completions_[static_cast<std::size_t>(j)], now_);
-      }
-      any = any || taken > 0;
+      any = true;
       past_.completions += static_cast<std::uint64_t>(taken);
+      for (const ibv_wc& completion : std::span(completions_).first(static_cast<std::size_t>(taken))) {
+        take(completion);
+      }
     }
   }
   return any;
+}
+
+void PortCarrier::take(const ibv_wc& completion) {
+  const std::uint32_t id = unpack_work_id(completion.wr_id).queue;
+  const std::size_t number = place_of(id);
+  if (number == kFlushPlace && flusher_ != nullptr && flusher_->id() == id) {
+    flusher_->on_completion(completion);
+    return;
+  }
+  Pair* pair = number < places_.size() ? places_[number].pair.get() : nullptr;  // it goes in go_on_closing()
+  if (pair == nullptr || pair->id() != id) {
+    ++stale_;
+    return;
+  }
+  pair->on_completion(completion, now_);
 }
 
 // A lane may be gone after anything that its comm is told.
@@ -332,12 +340,18 @@ void PortCarrier::pass_news() {
 bool PortCarrier::receive(Instant now) {
   now_ = now;
   options_.control->take_results();
-  const bool any = poll() || !noted_.empty() || (flusher_ != nullptr && flusher_->has_news());
-  pass_news();
+  bool any = poll();
+  if (!noted_.empty()) {
+    any = true;
+    pass_news();
+  }
   if (flusher_ != nullptr) {
+    any = any || flusher_->has_news();
     flusher_->on_turn();
   }
-  go_on_closing();
+  if (!closing_.empty()) {
+    go_on_closing();
+  }
   return any;
 }
 

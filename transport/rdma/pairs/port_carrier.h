@@ -142,6 +142,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   void make_flusher() TF_IN_TURN;
   void drop_flusher() TF_IN_TURN;
   bool poll() TF_IN_TURN;
+  void take(const ibv_wc& completion) TF_IN_TURN;
   void pass_news() TF_IN_TURN;
   void go_on_closing() TF_IN_TURN;
 

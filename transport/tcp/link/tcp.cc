@@ -4,7 +4,6 @@
 
 #include "base/random.h"
 #include "transport/engine/rest.h"
-#include "transport/tcp/link/lcores.h"
 #include "transport/tcp/link/port_trial.h"
 #include "transport/tcp/link/recording.h"
 
@@ -43,7 +42,7 @@ Tcp::Tcp(engine::Engine& engine, const Options& options)
   options_.tcp.held_ack_bytes = engine::Hold::kMostBytes;
   options_.tcp.max_peer_rest = engine::kMostRest;
   now_ = engine.now();
-  use_lcores_of_engines(engine.lock());
+  rests_until_ = kNever;  // until there is a link
 }
 
 Tcp::~Tcp() {
@@ -53,9 +52,6 @@ Tcp::~Tcp() {
 
 bool Tcp::receive(Instant now) {
   now_ = now;
-  if (is_unused()) {
-    return false;
-  }
   bool worked = false;
   for (const auto& link : links_) {
     worked |= receive_from(*link);
@@ -66,9 +62,6 @@ bool Tcp::receive(Instant now) {
 
 bool Tcp::send(Instant now, bool quiet) {
   now_ = now;
-  if (is_unused()) {
-    return false;
-  }
   run_progress();
   if (hold_.is_over(now, quiet)) {
     release_acknowledgements();
@@ -79,6 +72,10 @@ bool Tcp::send(Instant now, bool quiet) {
     link->flush();
   }
   reap();
+  if (links_.empty() && flows_.empty()) {
+    rests_until_ = kNever;
+    has_output_ = false;
+  }
   return worked;
 }
 

@@ -145,8 +145,6 @@ class Tcp final : public engine::Polled {
   void run_timers() TF_IN_TURN;
   void run_progress() TF_IN_TURN;
   void release_acknowledgements() TF_IN_TURN;
-  // Of a process whose rails are all of other kinds.
-  [[nodiscard]] bool is_unused() const TF_IN_TURN { return links_.empty() && flows_.empty(); }
   bool run_output(Link& link) TF_IN_TURN;
   bool output(TcpFlow& flow) TF_IN_TURN;
   bool ready_to_send(TcpFlow& flow) TF_IN_TURN;

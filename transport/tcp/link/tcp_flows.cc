@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "base/log.h"
+#include "transport/tcp/link/lcores.h"
 #include "transport/tcp/link/tcp.h"
 #include "transport/tcp/link/tcp_flow.h"
 
@@ -155,8 +156,11 @@ void Tcp::add_link(std::unique_ptr<Link> link, bool announce) {
   if (announce) {
     link->interface().announce(now_);
   }
+  use_lcores_of_engines(engine_->lock());
   link->enter(*this);
   links_.push_back(std::move(link));
+  rests_until_ = {};
+  has_output_ = true;
 }
 
 std::unique_ptr<Link> Tcp::remove_link(Link& link) {
