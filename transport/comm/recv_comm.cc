@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "base/wire_codec.h"
@@ -11,6 +12,22 @@
 namespace tfabric::comm {
 
 using lane::Lane;
+
+namespace {
+
+// How a receive is announced.
+lane::Announcer::Buffer text_of(const transport::ReceiveBuffer& buffer) {
+  const auto* region = static_cast<const Region*>(buffer.region);
+  return {.address = reinterpret_cast<std::uint64_t>(buffer.data),
+          .size = static_cast<std::uint32_t>(std::min<std::size_t>(buffer.size, UINT32_MAX)),
+          .tag = static_cast<std::uint32_t>(buffer.tag),
+          .keys = region != nullptr && region->offered != nullptr
+                      ? region->offered->keys()
+                      : std::array<std::uint32_t, lane::kMaxKeys>{},
+          .on_host = region == nullptr || region->kind == transport::MemoryKind::host};
+}
+
+}  // namespace
 
 RecvComm::RecvComm(const Context& context, bool announces)
     : CommCore(context, /*sends=*/false),
@@ -155,26 +172,14 @@ Status RecvComm::post(Request& request) {
   // Read before it is posted: what has come early completes it at once, and then the request may be used for
   // another receive by its own thread.
   const bool large = buffers[0].size > stripe::kMaxEagerBytes;
-  std::array<lane::Announcer::Buffer, transport::kMaxGroupedReceives> texts;
-  for (std::size_t i = 0; announcer_ != nullptr && i < buffers.size(); ++i) {
-    const auto* region = static_cast<const Region*>(buffers[i].region);
-    texts[i] = {.address = reinterpret_cast<std::uint64_t>(buffers[i].data),
-                .size = static_cast<std::uint32_t>(std::min<std::size_t>(buffers[i].size, UINT32_MAX)),
-                .tag = static_cast<std::uint32_t>(buffers[i].tag),
-                .keys = region != nullptr && region->offered != nullptr
-                            ? region->offered->keys()
-                            : std::array<std::uint32_t, lane::kMaxKeys>{},
-                .on_host = region == nullptr || region->kind == transport::MemoryKind::host};
-  }
   tag_ = buffers[0].tag;
+  if (announcer_ != nullptr) {
+    announcer_->post(group, std::views::transform(buffers, text_of));
+  }
   if (const Result<bool> posted = inbox_.post(buffers, &request.completion); !posted) {
     return posted.error();
   }
-  if (announcer_ != nullptr) {
-    announcer_->post(group, std::span(texts).first(buffers.size()));
-  } else {
-    large_ = large_ || large;
-  }
+  large_ = large_ || (large && announcer_ == nullptr);
   return {};
 }
 
@@ -228,7 +233,9 @@ void RecvComm::on_progress(Lane& lane) {
     return;
   }
   suspicion_.look(lane, context_.engine.last_turn());
-  answer_offers();
+  if (!unanswered_.empty()) {
+    answer_offers();
+  }
   if (lane.is_open()) {
     lane.tell_waiting();
     lane.report();

@@ -302,7 +302,9 @@ void SendComm::on_progress(Lane& lane) {
       poll_paths();
     }
   }
-  on_submitted();
+  if (requests_.posted() != nullptr || !outbox_.is_dealt()) {
+    on_submitted();
+  }
 }
 
 // Nothing of the peer's comes on them that would end them: they are finished when what it had confirmed has

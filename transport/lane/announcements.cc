@@ -33,21 +33,19 @@ std::vector<std::byte> encode_announcement(const AnnouncementBlock& block, std::
 
 // --- the receiver's end
 
-void Announcer::post(stripe::GroupId group, std::span<const Buffer> buffers) {
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    block_->slots[slot_of(next_)] = {.address = buffers[i].address,
-                                     .size = buffers[i].size,
-                                     .tag = buffers[i].tag,
-                                     .keys = buffers[i].keys,
-                                     .group = group.value,
-                                     .index = static_cast<std::uint8_t>(i),
-                                     .count = static_cast<std::uint8_t>(buffers.size()),
-                                     .on_host = static_cast<std::uint8_t>(buffers[i].on_host ? 1 : 0),
-                                     .reserved = {},
-                                     .number = next_};
-    ++next_;
-    posted_ += posted_ < kReceives ? 1 : 0;
-  }
+void Announcer::post(stripe::GroupId group, std::size_t index, std::size_t count, const Buffer& buffer) {
+  block_->slots[slot_of(next_)] = {.address = buffer.address,
+                                   .size = buffer.size,
+                                   .tag = buffer.tag,
+                                   .keys = buffer.keys,
+                                   .group = group.value,
+                                   .index = static_cast<std::uint8_t>(index),
+                                   .count = static_cast<std::uint8_t>(count),
+                                   .on_host = static_cast<std::uint8_t>(buffer.on_host ? 1 : 0),
+                                   .reserved = {},
+                                   .number = next_};
+  ++next_;
+  posted_ += posted_ < kReceives ? 1 : 0;
 }
 
 void Announcer::speak() {

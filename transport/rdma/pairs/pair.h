@@ -34,7 +34,9 @@ class PairUser {
   virtual void on_ready() TF_IN_TURN = 0;  // work may be posted
   // An immediate has come; also while the pair is being closed.
   virtual void on_immediate(std::uint32_t immediate, std::uint32_t bytes) TF_IN_TURN = 0;
-  virtual void on_news() TF_IN_TURN = 0;  // something is confirmed, or there is room
+  virtual void on_news() TF_IN_TURN = 0;  // a position is confirmed
+  // Work was completed that confirms none: an announcement, say. There may be room again.
+  virtual void on_room() TF_IN_TURN = 0;
   // `silent`: the other end's adapter has not answered for too long.
   virtual void on_failed(std::string why, bool silent) TF_IN_TURN = 0;
   virtual void on_fenced() TF_IN_TURN = 0;

@@ -74,7 +74,9 @@ stripe::LaneRoom PairLane::look(const stripe::Outgoing& message) const {
 
 bool PairLane::has_room(std::uint32_t works) const {
   const std::uint32_t used = batch_.count > 0 ? 1 : 0;
-  return pair_->is_ready() && pair_->window() > used && pair_->room() >= works;
+  const bool has = pair_->is_ready() && pair_->window() > used && pair_->room() >= works;
+  expected_ = expected_ || !has;
+  return has;
 }
 
 // Of a group of several, or by several work requests, the size alone says too little.
@@ -195,6 +197,7 @@ bool PairLane::say(std::span<const std::byte> record) {
 bool PairLane::announce(const lane::AnnouncementBlock& block, std::uint32_t number) {
   const std::uint32_t count = block.slots[lane::slot_of(number)].count;
   if (!pair_->is_ready() || pair_->room() < kRoom + count) {
+    expected_ = true;
     return false;
   }
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -258,6 +261,12 @@ void PairLane::on_news() {
   note();
 }
 
+void PairLane::on_room() {
+  if (std::exchange(expected_, false)) {
+    on_news();
+  }
+}
+
 void PairLane::on_made() {
   made_ = true;
   text_ = encode(pair_->here());
@@ -319,7 +328,8 @@ void PairLane::post() {
 }
 
 void PairLane::watch() {
-  if ((pair_->is_awaited() || asked_ || batch_.count > 0) && !std::exchange(watched_, true)) {
+  if (!watched_ && (pair_->is_awaited() || asked_ || batch_.count > 0)) {
+    watched_ = true;
     carrier_->watch(*this);
   }
 }
@@ -338,6 +348,7 @@ bool PairLane::on_tick() {
   if (watched_ && awaited) {
     busy_ += PortCarrier::kTick;
     if (timeouts_in_row() > 0) {
+      expected_ = true;
       on_news();  // its comm looks
     }
   }

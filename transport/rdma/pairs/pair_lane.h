@@ -108,6 +108,7 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   void on_ready() override TF_IN_TURN;
   void on_immediate(std::uint32_t immediate, std::uint32_t bytes) override TF_IN_TURN;
   void on_news() override TF_IN_TURN;
+  void on_room() override TF_IN_TURN;
   void on_failed(std::string why, bool silent) override TF_IN_TURN;
   void on_fenced() override TF_IN_TURN;
 
@@ -120,7 +121,7 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   void post() TF_IN_TURN;
   void watch() TF_IN_TURN;
   void count_confirmed();
-  // For an immediate, and so many work requests.
+  // For an immediate, and so many work requests. Remembers that there was none.
   [[nodiscard]] bool has_room(std::uint32_t works) const;
   [[nodiscard]] bool joins_batch(const stripe::Piece& piece,
                                  const lane::AnnouncedReceives::Place& place) const;
@@ -155,6 +156,8 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   bool left_ = false, quiet_ = false;   // the peer has left; and all that had come is taken
   std::optional<std::uint64_t> asked_;  // the position behind a question, which the peer's credit answers
   std::uint32_t refusals_ = 0;          // of the comm, when it was probed last
+  // Its comm is to hear of the next completion, whatever it is of: there was no room, or it took too long.
+  mutable bool expected_ = false;
 };
 
 }  // namespace tfabric::rdma::pairs

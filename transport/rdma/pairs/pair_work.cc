@@ -218,12 +218,18 @@ void Pair::take_send(const ibv_wc& completion) {
     }
     return;
   }
+  const std::uint64_t confirmed = confirmed_;
   while (!marks_.empty() && static_cast<std::int32_t>(number - marks_.front().work) >= 0) {
     confirmed_ = marks_.front().position;
     marks_.pop_front();
   }
-  if (user_ != nullptr) {
+  if (user_ == nullptr) {
+    return;
+  }
+  if (confirmed_ != confirmed) {
     user_->on_news();
+  } else {
+    user_->on_room();
   }
 }
 
