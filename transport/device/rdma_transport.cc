@@ -15,9 +15,9 @@
 #include "transport/process/process.h"
 #include "transport/rails/rail_plan.h"
 #include "transport/rdma/pairs/port_group.h"
-#include "transport/rdma/ports/bonds.h"
 #include "transport/rdma/ports/event_watcher.h"
 #include "transport/rdma/ports/open_port.h"
+#include "transport/rdma/ports/port_plan.h"
 
 namespace tfabric::device {
 namespace {

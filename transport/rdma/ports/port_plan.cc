@@ -1,4 +1,4 @@
-#include "transport/rdma/ports/bonds.h"
+#include "transport/rdma/ports/port_plan.h"
 
 #include <algorithm>
 
