@@ -23,8 +23,8 @@ void add_info(CLI::App& app, int& exit_code);
 [[nodiscard]] std::string rdma_text(const Result<config::Config>& config);
 [[nodiscard]] nlohmann::json rdma_json(const Result<config::Config>& config);
 
-// The same of ports that have been found.
-[[nodiscard]] std::string to_text(const rdma::Discovery& found);
-[[nodiscard]] nlohmann::json to_json(const rdma::Discovery& found);
+// The same of ports that have been found, and of the devices that they are for NCCL.
+[[nodiscard]] std::string to_text(const rdma::Discovery& found, const config::Config& config);
+[[nodiscard]] nlohmann::json to_json(const rdma::Discovery& found, const config::Config& config);
 
 }  // namespace tfabric::tools

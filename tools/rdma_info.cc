@@ -6,6 +6,7 @@
 
 #include "tools/info.h"
 #include "transport/rdma/discovery/hardware.h"
+#include "transport/rdma/ports/port_plan.h"
 
 namespace tfabric::tools {
 namespace {
@@ -127,36 +128,78 @@ nlohmann::json json_of(const rdma::Hca& hca) {
   return out;
 }
 
+// The names of a device's ports.
+struct NamedDevice {
+  std::vector<std::string> own, reserve;
+};
+
+// Those that all ports would be which are used, if each of them can be opened.
+std::vector<NamedDevice> devices_of(const rdma::Discovery& found, const config::Config& config) {
+  std::vector<std::string> names;
+  std::vector<rdma::PlannedPort> ports;
+  for (const rdma::Hca& hca : found.hcas) {
+    for (const rdma::Port& port : hca.ports) {
+      for (const rdma::Function function : functions_of(hca, config.rdma.data_direct)) {
+        if (port.excluded.empty()) {
+          names.push_back(port_name(hca, port, function));
+          ports.push_back(planned(hca, port, function));
+        }
+      }
+    }
+  }
+  std::vector<NamedDevice> devices;
+  for (const rdma::DevicePorts& device : plan_devices(ports, config.rdma.bond, config.tcp.reserve)) {
+    NamedDevice& named = devices.emplace_back();
+    for (const std::size_t own : device.own) {
+      named.own.push_back(names[own]);
+    }
+    for (const std::size_t reserve : device.reserve) {
+      named.reserve.push_back(names[reserve]);
+    }
+  }
+  return devices;
+}
+
 // Returns what `show` makes of the ports of this host. They are open only during the call.
 template <class Show>
 auto look(const Result<config::Config>& config, const Show& show) {
   const Result<rdma::Verbs> verbs =
       config ? rdma::load_verbs() : Error{Errc::unusable, "not looked for, since the configuration is wrong"};
   if (!verbs) {
-    return show(rdma::Discovery{.hcas = {}, .usable = verbs.error()});
+    return show(rdma::Discovery{.hcas = {}, .usable = verbs.error()}, config::Config());
   }
   const rdma::Host host{.sysfs = host::Sysfs(), .addresses = host::local_addresses()};
-  return show(rdma::discover(*verbs, host, config->rdma));
+  return show(rdma::discover(*verbs, host, config->rdma), *config);
 }
 
 }  // namespace
 
-std::string to_text(const rdma::Discovery& found) {
+std::string to_text(const rdma::Discovery& found, const config::Config& config) {
   std::string text =
       found.usable ? "RDMA: usable\n" : fmt::format("RDMA: not usable: {}\n", found.usable.error().message);
   for (const rdma::Hca& hca : found.hcas) {
     text += text_of(hca);
   }
+  for (const NamedDevice& device : devices_of(found, config)) {
+    text += fmt::format("  device {}: {}the kernel's connection as a life-boat\n", fmt::join(device.own, "+"),
+                        device.reserve.empty()
+                            ? std::string()
+                            : fmt::format("{} in reserve, ", fmt::join(device.reserve, " and ")));
+  }
   return text;
 }
 
-nlohmann::json to_json(const rdma::Discovery& found) {
+nlohmann::json to_json(const rdma::Discovery& found, const config::Config& config) {
   nlohmann::json out = {{"usable", found.usable.ok()}, {"hcas", nlohmann::json::array()}};
   if (!found.usable) {
     out["reason"] = found.usable.error().message;
   }
   for (const rdma::Hca& hca : found.hcas) {
     out["hcas"].push_back(json_of(hca));
+  }
+  out["devices"] = nlohmann::json::array();
+  for (const NamedDevice& device : devices_of(found, config)) {
+    out["devices"].push_back({{"ports", device.own}, {"reserve", device.reserve}});
   }
   return out;
 }

@@ -21,9 +21,7 @@ lane::Announcer::Buffer text_of(const transport::ReceiveBuffer& buffer) {
   return {.address = reinterpret_cast<std::uint64_t>(buffer.data),
           .size = static_cast<std::uint32_t>(std::min<std::size_t>(buffer.size, UINT32_MAX)),
           .tag = static_cast<std::uint32_t>(buffer.tag),
-          .keys = region != nullptr && region->offered != nullptr
-                      ? region->offered->keys()
-                      : std::array<std::uint32_t, lane::kMaxKeys>{},
+          .memory = region == nullptr ? nullptr : region->offered.get(),
           .on_host = region == nullptr || region->kind == transport::MemoryKind::host};
 }
 

@@ -88,6 +88,8 @@ class RecvComm final : public transport::RecvComm,
   Status on_ready(std::span<const std::byte> body) TF_IN_TURN;
   void answer_offers() TF_IN_TURN;
   void answer_again(lane::Lane& lane) TF_IN_TURN;
+  // The number of the rail of a lane that was offered.
+  [[nodiscard]] std::size_t rail_of(const lane::Lane& lane) const TF_IN_TURN;
   void refuse(stripe::LaneSerial serial) TF_IN_TURN;
   [[nodiscard]] lane::Lane* announcing_lane() const TF_IN_TURN;
 

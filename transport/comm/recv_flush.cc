@@ -41,11 +41,7 @@ void RecvComm::note_brought(lane::Lane& lane) {
   if (!offers() || !lane.traits().places_remotely || !static_cast<lane::OfferedLane&>(lane).take_brought()) {
     return;
   }
-  for (std::size_t rail = 0; rail < context_.offered->count(); ++rail) {
-    if (context_.offered->at(rail) == &lane.carrier()) {
-      unflushed_ |= 1u << rail;
-    }
-  }
+  unflushed_ |= 1u << rail_of(lane);
 }
 
 // Each carrier reads that has written anything, and none for another one: it would push nothing of that.

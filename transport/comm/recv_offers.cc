@@ -38,7 +38,7 @@ Status RecvComm::on_offer(std::span<const std::byte> body) {
     return {};  // it has been given up meanwhile, or will be
   }
   lane::OfferingCarrier* carrier = context_.offered->at(offer->rail);
-  if (carrier == nullptr) {
+  if (carrier == nullptr || !context_.offered->prepare(offer->rail)) {
     refuse(offer->serial);
     return {};
   }
@@ -77,6 +77,15 @@ void RecvComm::refuse(stripe::LaneSerial serial) {
 }
 
 void RecvComm::answer_offers() {
+  const auto useless =
+      std::find_if(unanswered_.begin(), unanswered_.end(), [this](const lane::OfferedLane* lane) TF_IN_TURN {
+        return !lane->text().empty() && !context_.offered->prepare(rail_of(*lane));
+      });
+  if (useless != unanswered_.end()) {
+    give_up(**useless, {});
+    answer_offers();
+    return;
+  }
   std::erase_if(unanswered_, [this](lane::OfferedLane* lane) TF_IN_TURN {
     const auto text = lane->text();
     Lane* speaker = text.empty() ? nullptr : suspicion_.speaker(lane::kMaxControlBytes);
@@ -95,8 +104,20 @@ Status RecvComm::on_ready(std::span<const std::byte> body) {
   if (!serial || lane == nullptr || !lane->traits().places_remotely) {
     return Error{Errc::internal, "the sender says of a lane that it is ready, and it has offered none"};
   }
+  if (context_.offered->is_in_reserve(rail_of(*lane))) {  // it knows the receives' memory now
+    announcer_->renew(
+        [this](stripe::GroupId group, stripe::ReceiveIndex index) { return inbox_.awaits(group, index); });
+  }
   on_joined(*lane);
   return {};
+}
+
+std::size_t RecvComm::rail_of(const Lane& lane) const {
+  std::size_t rail = 0;
+  while (context_.offered->at(rail) != &lane.carrier()) {
+    ++rail;
+  }
+  return rail;
 }
 
 // One that places receives by itself, if there is one that is trusted, since no other can say where they are.

@@ -216,7 +216,7 @@ class SendComm final : public transport::SendComm,
   void go_on_offering() TF_IN_TURN;
   void offer_again();
   [[nodiscard]] std::vector<Offering>::iterator find_offering(const lane::Lane& lane);
-  [[nodiscard]] bool can_offer(const SendRoute& route) const TF_IN_TURN;
+  [[nodiscard]] bool can_offer(SendRoute& route) TF_IN_TURN;
   void waive_offers();
   void begin_without_offers(const Error& why) TF_IN_TURN;
   [[nodiscard]] bool may_be_offered() const TF_IN_TURN;

@@ -66,8 +66,12 @@ void SendComm::begin_without_offers(const Error& why) {
   note_ready(context_.engine.last_turn());
 }
 
-bool SendComm::can_offer(const SendRoute& route) const {
-  return route.meets && welcomed() && suspicion_.speaker(lane::kMaxControlBytes) != nullptr;
+bool SendComm::can_offer(SendRoute& route) {
+  if (!route.meets || !welcomed() || suspicion_.speaker(lane::kMaxControlBytes) == nullptr) {
+    return false;
+  }
+  route.waived = !context_.offered->prepare(route.rail_number);
+  return !route.waived;
 }
 
 bool SendComm::open_offered_lane(stripe::RouteId route) {
@@ -102,6 +106,10 @@ void SendComm::go_on_offering(const Lane& lane) {
   }
   lane::OfferedLane& offered = *offering->lane;
   const auto text = offered.text();
+  if (!text.empty() && !context_.offered->prepare(route_of(lane).rail_number)) {
+    give_up(offered, {Errc::system, fmt::format("{}: not all memory is known to it", offered.name())});
+    return;
+  }
   Lane* speaker = suspicion_.speaker(lane::kMaxControlBytes);
   if (!text.empty() && !offering->offered && speaker != nullptr) {
     offering->offered = true;
@@ -185,15 +193,15 @@ bool SendComm::may_be_offered() const {
   return false;
 }
 
-// NCCL can have the comm once a lane of the class that is to carry does, or, for host memory, once others
-// have had time enough.
+// NCCL can have the comm once a lane does that was offered, or, for host memory, once these have had time
+// enough.
 void SendComm::note_ready(Instant now) {
   if (ready() || !welcomed()) {
     return;
   }
   const bool whole = !offers() || no_offers_ ||
                      std::any_of(lanes_.begin(), lanes_.end(), [this](const auto& lane) TF_IN_TURN {
-                       return lane->carries() && !stands_by(*lane);
+                       return lane->carries() && lane->traits().places_remotely;
                      });
   const bool waits = offers() && (context_.offered->takes_gpu_memory() ||
                                   (now - opened_at_ < head_start() && may_be_offered()));

@@ -83,7 +83,7 @@ bool SendComm::is_needed(stripe::RouteId number, Instant now) const {
     }
     joining = joining || state_of(*lane) == LaneState::opening;
   }
-  return welcomed() || !joining || now - opened_at_ >= head_start();
+  return (offers() ? ready() : welcomed()) || !joining || now - opened_at_ >= head_start();
 }
 
 // Returns true if the comm has a lane that works. One that joins for the first time has as long as

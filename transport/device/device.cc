@@ -154,7 +154,9 @@ std::vector<comm::SendRoute> Device::offered_routes(const session::Handle& peer)
       continue;
     }
     const std::uint32_t lanes = context_.options.offered_lanes;
-    routes.push_back({.carrier = carrier->number(),
+    const bool reserve = context_.offered->is_in_reserve(i);
+    routes.push_back({.rank = reserve ? session::RouteClass::reserve : session::RouteClass::own,
+                      .carrier = carrier->number(),
                       .rail_number = static_cast<std::uint16_t>(i),
                       .path = context_.peers.paths.path(carrier->name(), peer.endpoints.front().address,
                                                         {.network = true, .flows = lanes, .most = lanes}),

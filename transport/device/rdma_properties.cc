@@ -15,7 +15,7 @@ transport::DeviceProperties properties_of(const OpenPort& open) {
   transport::DeviceProperties properties;
   properties.name = open.name();
   properties.pci_path = hca.pci.path;
-  if (open.function() == OpenPort::Function::data_direct) {
+  if (open.function() == rdma::Function::data_direct) {
     properties.pci_path = hca.gpu_memory.data_direct;
     properties.force_flush = true;  // its writes do not take the path of the CPU's accesses to the GPU
   }

@@ -28,11 +28,15 @@ using rdma::pairs::PairLane;
 using rdma::pairs::PortCarrier;
 using rdma::pairs::PortGroup;
 
-// Belongs to one engine.
 struct UsedPort {
+  // A carrier belongs to one engine, and a device has one.
+  struct Use {
+    Engines::Unit* unit = nullptr;
+    PortCarrier* carrier = nullptr;
+  };
   std::unique_ptr<OpenPort> open;
-  Engines::Unit* unit = nullptr;
-  PortCarrier* carrier = nullptr;  // the engine's
+  std::shared_ptr<engine::Rehearsal> rehearsal;  // null: there will be none
+  std::vector<Use> uses;                         // by its device, and by those for which it stands in
 };
 
 // Without several pairs there is nothing to cut messages for.
@@ -88,11 +92,12 @@ class RdmaTransport final : public transport::Transport {
       return opened;
     }
     process_.emplace(config_, process::Options{.transport = "rdma", .witness = true});
-    const auto bonds = bonds_of_ports();
+    const std::vector<Bond> bonds = bonds_of_ports();
     engines_.emplace(plan->own, plan->tcp, static_cast<std::uint16_t>(bonds.size()), *process_);
     if (Status opened = open_kernel_rails(plan->lifeboats); !opened) {
       return opened;
     }
+    open_to_faults();
     for (std::size_t i = 0; i < bonds.size(); ++i) {
       add_device(bonds[i], *engines_->units()[i]);
     }
@@ -122,16 +127,6 @@ class RdmaTransport final : public transport::Transport {
   }
 
  private:
-  // Each function becomes a device for NCCL, which uses the one nearer to the GPU.
-  [[nodiscard]] std::vector<OpenPort::Function> functions_of(const rdma::Hca& hca) const {
-    using enum OpenPort::Function;
-    const config::DataDirect wish = config_.rdma.data_direct;
-    if (hca.gpu_memory.data_direct.empty() || wish == config::DataDirect::off) {
-      return {own};
-    }
-    return wish == config::DataDirect::only ? std::vector{data_direct} : std::vector{own, data_direct};
-  }
-
   Status open_ports() {
     std::string faults;
     for (const rdma::Hca& hca : found_.hcas) {
@@ -146,7 +141,7 @@ class RdmaTransport final : public transport::Transport {
         TF_INFO("NET/tfabric: RDMA port {}:{} is left out: {}", hca.name, port.number, port.excluded);
         continue;
       }
-      for (const OpenPort::Function function : functions_of(hca)) {
+      for (const rdma::Function function : functions_of(hca, config_.rdma.data_direct)) {
         auto open = OpenPort::open(verbs_, hca, port, function, config_.rdma);
         if (open) {
           ports_.push_back(std::make_unique<UsedPort>());
@@ -182,46 +177,69 @@ class RdmaTransport final : public transport::Transport {
     return engines_->units().front()->rails.empty() ? opened : Status();
   }
 
-  [[nodiscard]] std::vector<std::vector<UsedPort*>> bonds_of_ports() const {
-    std::vector<rdma::BondedPort> ports;
+  // The ports of a device.
+  struct Bond {
+    std::vector<UsedPort*> own, reserve;
+  };
+
+  [[nodiscard]] std::vector<Bond> bonds_of_ports() const {
+    std::vector<rdma::PlannedPort> ports;
     for (const auto& port : ports_) {
-      ports.push_back({.card = card_of(port->open->hca()),
-                       .link_layer = port->open->port().link_layer,
-                       .data_direct = port->open->function() == OpenPort::Function::data_direct});
+      ports.push_back(planned(port->open->hca(), port->open->port(), port->open->function()));
     }
-    std::vector<std::vector<UsedPort*>> bonds;
-    for (const auto& positions : bond_ports(ports, config_.rdma.bond)) {
-      std::vector<UsedPort*>& bond = bonds.emplace_back();
-      for (const std::size_t position : positions) {
-        bond.push_back(ports_[position].get());
+    std::vector<Bond> bonds;
+    for (const rdma::DevicePorts& device : plan_devices(ports, config_.rdma.bond, config_.tcp.reserve)) {
+      Bond& bond = bonds.emplace_back();
+      for (const std::size_t position : device.own) {
+        bond.own.push_back(ports_[position].get());
+      }
+      for (const std::size_t position : device.reserve) {
+        bond.reserve.push_back(ports_[position].get());
       }
     }
     return bonds;
   }
 
-  void add_device(const std::vector<UsedPort*>& ports, Engines::Unit& unit) {
+  // One fault of a port concerns all who use it.
+  void open_to_faults() {
+    process::FaultControl* const faults = process_->faults();
+    for (const auto& port : ports_) {
+      if (faults != nullptr) {
+        Engines::Unit& first = *engines_->units().front();
+        const engine::Guard guard(first.engine.lock());
+        port->rehearsal = std::make_shared<engine::Rehearsal>(
+            port->open->name(), std::vector<config::Fault>(), first.engine.now());
+        faults->add_rail(port->open->name(), port->rehearsal, /*link_alone=*/true);
+      }
+    }
+  }
+
+  void add_device(const Bond& bond, Engines::Unit& unit) {
     std::vector<const OpenPort*> open;
-    for (const UsedPort* port : ports) {
+    for (const UsedPort* port : bond.own) {
       open.push_back(port->open.get());
     }
     const transport::DeviceProperties properties = properties_of(open);
     const bool gpu = properties.memory_kinds != static_cast<std::uint32_t>(transport::MemoryKind::host);
     PortGroup& group = *groups_.emplace_back(std::make_unique<PortGroup>(
         PortGroup::Options{.takes_gpu_memory = gpu, .needs_flush = gpu && !config_.rdma.gdr_flush_disable}));
-    for (UsedPort* port : ports) {
-      add_port(*port, group, unit);
+    for (UsedPort* port : bond.own) {
+      add_port(*port, group, unit, /*in_reserve=*/false);
+    }
+    for (UsedPort* port : bond.reserve) {
+      add_port(*port, group, unit, /*in_reserve=*/true);
     }
     std::vector<DeviceRail> beside;
     for (const auto& rail : unit.rails) {
       beside.push_back({rail.get(), session::RailRole::lifeboat});
     }
     devices_.push_back(std::make_unique<Device>(
-        comm::Context{unit.engine, *unit.progress, regions_, comm_options(config_, ports.size()), unit.peers,
-                      &group},
+        comm::Context{unit.engine, *unit.progress, regions_, comm_options(config_, bond.own.size()),
+                      unit.peers, &group},
         unit.tcp.port(), unit.acceptor, std::move(beside), properties, Device::AttemptNumbers{}));
   }
 
-  void add_port(UsedPort& port, PortGroup& group, Engines::Unit& unit) {
+  void add_port(UsedPort& port, PortGroup& group, Engines::Unit& unit, bool in_reserve) {
     PortCarrier::Options options;
     options.ways = port.open.get();
     options.connection = port.open->connection();
@@ -230,19 +248,15 @@ class RdmaTransport final : public transport::Transport {
     options.control_traffic_class = config_.rdma.control_traffic_class;
     options.control = std::make_unique<rdma::pairs::ControlThread>();
     options.memory = &group.memory_of(group.count());
-    if (process_->faults() != nullptr) {
-      options.rehearsal = std::make_shared<engine::Rehearsal>(port.open->name(), std::vector<config::Fault>(),
-                                                              unit.engine.now());
-      const engine::Guard guard(engines_->units().front()->engine.lock());
-      process_->faults()->add_rail(port.open->name(), options.rehearsal, /*link_alone=*/true);
-    }
+    options.rehearsal = port.rehearsal;
     report::ShownRail rail = shown(*port.open, port.open->port());
-    rail.rehearsal = options.rehearsal;
+    rail.rehearsal = port.rehearsal;
     auto carrier = std::make_unique<PortCarrier>(std::move(options));
-    port.unit = &unit;
-    port.carrier = carrier.get();
-    group.add(
-        {.ways = port.open.get(), .registrations = &port.open->registrations(), .carrier = port.carrier});
+    port.uses.push_back({&unit, carrier.get()});
+    group.add({.ways = port.open.get(),
+               .registrations = &port.open->registrations(),
+               .carrier = carrier.get(),
+               .in_reserve = in_reserve});
     {
       const engine::Guard guard(unit.engine.lock());
       unit.engine.add(std::move(carrier));
@@ -281,9 +295,11 @@ class RdmaTransport final : public transport::Transport {
       if (rdma::changes_ports(event.type)) {
         examine_again(*port);
       }
-      if (fatal && config_.rdma.return_async_events) {
-        const engine::Guard guard(port->unit->engine.lock());
-        port->carrier->on_device_lost();
+      for (const UsedPort::Use& use : port->uses) {
+        if (fatal && config_.rdma.return_async_events) {
+          const engine::Guard guard(use.unit->engine.lock());
+          use.carrier->on_device_lost();
+        }
       }
     }
   }
@@ -296,11 +312,13 @@ class RdmaTransport final : public transport::Transport {
     if (port.gid) {
       used.open->update(port);
     }
-    {
-      const engine::Guard guard(used.unit->engine.lock());
-      used.carrier->on_link(port.state == IBV_PORT_ACTIVE);
+    for (const UsedPort::Use& use : used.uses) {
+      {
+        const engine::Guard guard(use.unit->engine.lock());
+        use.carrier->on_link(port.state == IBV_PORT_ACTIVE);
+      }
+      engines_->show_rail(*use.unit, shown(*used.open, port));
     }
-    engines_->show_rail(*used.unit, shown(*used.open, port));
   }
 
   // The user closes all comms before it destroys the transport. Members are in order of use.

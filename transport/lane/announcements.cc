@@ -4,6 +4,7 @@
 
 #include "base/wire_codec.h"
 #include "transport/lane/lane.h"
+#include "transport/lane/offers.h"
 #include "transport/lane/record.h"
 
 namespace tfabric::lane {
@@ -31,21 +32,42 @@ std::vector<std::byte> encode_announcement(const AnnouncementBlock& block, std::
   return encode_record(RecordType::announce, std::span(body).first(wire.offset()), {first.group});
 }
 
+void Announcement::set_keys(const std::array<std::uint32_t, kMaxKeys>& known) {
+  keys = known;
+  for (std::size_t rail = 0; rail < kMaxKeys; ++rail) {
+    complements[rail] = known[rail] == 0 ? 0 : ~known[rail];
+  }
+}
+
 // --- the receiver's end
 
 void Announcer::post(stripe::GroupId group, std::size_t index, std::size_t count, const Buffer& buffer) {
   block_->slots[slot_of(next_)] = {.address = buffer.address,
                                    .size = buffer.size,
                                    .tag = buffer.tag,
-                                   .keys = buffer.keys,
                                    .group = group.value,
                                    .index = static_cast<std::uint8_t>(index),
                                    .count = static_cast<std::uint8_t>(count),
                                    .on_host = static_cast<std::uint8_t>(buffer.on_host ? 1 : 0),
-                                   .reserved = {},
                                    .number = next_};
+  memories_[slot_of(next_)] = buffer.memory;
+  if (buffer.memory != nullptr) {
+    block_->slots[slot_of(next_)].set_keys(buffer.memory->keys());
+  }
   ++next_;
   posted_ += posted_ < kReceives ? 1 : 0;
+}
+
+void Announcer::renew(const std::function<bool(stripe::GroupId, stripe::ReceiveIndex)>& is_open) {
+  for (std::uint32_t number = next_ - std::min<std::uint32_t>(posted_, kReceives); number != next_;
+       ++number) {
+    Announcement& text = block_->slots[slot_of(number)];
+    const RegisteredMemory* memory = memories_[slot_of(number)];
+    if (memory != nullptr && is_open({text.group}, {text.index})) {
+      text.set_keys(memory->keys());
+    }
+  }
+  begin_with_open();
 }
 
 void Announcer::speak() {
@@ -109,8 +131,7 @@ std::optional<Announcement> AnnouncedReceives::text_of(std::uint32_t number) con
                         .group = told.group,
                         .index = told.index,
                         .count = told.count,
-                        .on_host = told.on_host,
-                        .reserved = {}};
+                        .on_host = told.on_host};
   }
   return read(block_->slots[slot_of(number)], number);
 }
@@ -181,7 +202,8 @@ std::optional<AnnouncedReceives::Place> AnnouncedReceives::find(stripe::GroupId 
   }
   const std::uint32_t number = first + index.value;
   const std::optional<Announcement> text = read(block_->slots[slot_of(number)], number);
-  if (!text || text->group != group.value || index.value >= text->count || rail >= kMaxKeys) {
+  if (!text || text->group != group.value || index.value >= text->count || rail >= kMaxKeys ||
+      (!text->knows(rail) && text->size > 0)) {
     return std::nullopt;
   }
   return Place{.address = text->address, .size = text->size, .key = text->keys[rail], .count = text->count};

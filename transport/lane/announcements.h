@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -28,12 +29,14 @@
 namespace tfabric::lane {
 
 class Lane;
+class RegisteredMemory;
 
 // The most rails over which a comm's receives can be written to.
 inline constexpr std::size_t kMaxKeys = 4;
 
 // A posted receive, as the sender of the comm has it. `number` counts the receives of the comm from 1 on;
-// those of one group follow each other.
+// those of one group follow each other. A key may become known after the rest, under the same number, and may
+// be read while it is being written: it counts once its complement is there as well.
 struct alignas(64) Announcement {
   std::uint64_t address = 0;
   std::uint32_t size = 0, tag = 0;
@@ -41,8 +44,13 @@ struct alignas(64) Announcement {
   std::uint32_t group = 0;
   std::uint8_t index = 0, count = 0;  // its place in its group, and how many that has
   std::uint8_t on_host = 1;           // 0: in memory that the CPU cannot write to
-  std::array<std::uint8_t, 21> reserved{};
+  std::uint8_t reserved1 = 0;
+  std::array<std::uint32_t, kMaxKeys> complements{};  // of the keys; 0 of those that are not known
+  std::uint32_t reserved2 = 0;
   std::uint32_t number = 0;
+
+  [[nodiscard]] bool knows(std::size_t rail) const { return complements[rail] == ~keys[rail]; }
+  void set_keys(const std::array<std::uint32_t, kMaxKeys>& known);
 };
 static_assert(sizeof(Announcement) == 64 && std::is_trivially_copyable_v<Announcement>);
 
@@ -60,7 +68,7 @@ class Announcer {
   struct Buffer {
     std::uint64_t address = 0;
     std::uint32_t size = 0, tag = 0;
-    std::array<std::uint32_t, kMaxKeys> keys{};
+    const RegisteredMemory* memory = nullptr;  // null: it has no keys; outlives the receive
     bool on_host = true;
   };
   // What is announced, for lanes that write it: they keep it for as long as they may.
@@ -86,6 +94,8 @@ class Announcer {
   void on_ended(const Lane& lane) TF_IN_TURN;
   // The sender has said that its end of the lane is destroyed.
   void on_released(stripe::LaneSerial serial);
+  // Memory may have become known to further rails: what `is_open` is announced anew.
+  void renew(const std::function<bool(stripe::GroupId, stripe::ReceiveIndex)>& is_open);
   // Returns true if the sender may not know of some receive.
   [[nodiscard]] bool has_unsaid() const { return said_ != next_; }
 
@@ -94,9 +104,10 @@ class Announcer {
   void begin_with_open();
 
   std::shared_ptr<AnnouncementBlock> block_ = std::make_shared<AnnouncementBlock>();
-  std::uint32_t next_ = 1;    // number of the next receive
-  std::uint32_t said_ = 1;    // of the next that the speaker is to announce
-  std::uint32_t posted_ = 0;  // at most kReceives
+  std::array<const RegisteredMemory*, kReceives> memories_{};  // by slot; to be used of open receives alone
+  std::uint32_t next_ = 1;                                     // number of the next receive
+  std::uint32_t said_ = 1;                                     // of the next that the speaker is to announce
+  std::uint32_t posted_ = 0;                                   // at most kReceives
   Lane* speaker_ = nullptr;
   // The last speaker has ended, and what it wrote may still arrive: until on_released() of this lane.
   std::optional<stripe::LaneSerial> unreleased_;

@@ -87,7 +87,8 @@ class RegisteredMemory {
   RegisteredMemory(const RegisteredMemory&) = delete;
   RegisteredMemory& operator=(const RegisteredMemory&) = delete;
 
-  // By which a peer accesses it, by rail.
+  // By which a peer accesses it, by rail; 0: it cannot. Used with the engine held, since memory becomes known
+  // to rails in reserve later.
   [[nodiscard]] const std::array<std::uint32_t, kMaxKeys>& keys() const { return keys_; }
 
  protected:
@@ -108,12 +109,18 @@ struct MemoryToRegister {
   std::optional<DmaBuf> dmabuf;
 };
 
-// Those rails of a device whose lanes are offered, in one engine: at most kMaxKeys, by number.
+// Those rails of a device whose lanes are offered, in one engine: at most kMaxKeys, by number. Its own come
+// first; over those in reserve, which are other devices', lanes carry only while none over its own do.
 class OfferedRails {
  public:
   [[nodiscard]] virtual std::size_t count() const = 0;
   // Null: the rail has gone.
   [[nodiscard]] virtual OfferingCarrier* at(std::size_t rail) const TF_IN_TURN = 0;
+  [[nodiscard]] virtual bool is_in_reserve(std::size_t rail) const = 0;
+  // Lanes are to be opened over the rail. If it is in reserve, all memory is registered with it now, and
+  // lanes that are opened after this come about after that. Returns false, for good, once some cannot be
+  // registered; the log says so.
+  virtual bool prepare(std::size_t rail) TF_IN_TURN = 0;
   // Encodes what a peer has to know of a rail: at most kMaxRailText bytes.
   [[nodiscard]] virtual std::vector<std::byte> describe(std::size_t rail) const = 0;
   // Which of the peer's rails each of these meets, by what the peer says of its own; nothing: it meets none.

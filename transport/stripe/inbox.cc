@@ -157,6 +157,10 @@ std::optional<Arrival> Inbox::arrival_of(GroupId group, ReceiveIndex index, std:
                  .total = bytes};
 }
 
+bool Inbox::awaits(GroupId group, ReceiveIndex index) const {
+  return arrival_of(group, index, 0) && !slot(group)->receives[index.value].complete;
+}
+
 Result<Inbox::Receive*> Inbox::claim(const Arrival& piece) {
   assert(std::uint64_t{piece.offset} + piece.length <= piece.total);  // decode() refuses others
   if (!piece.group.precedes(next_)) {

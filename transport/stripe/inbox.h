@@ -68,6 +68,8 @@ class Inbox {
   // What a whole message of so many bytes is that comes for this receive; nothing if it is not open.
   [[nodiscard]] std::optional<Arrival> arrival_of(GroupId group, ReceiveIndex index,
                                                   std::uint32_t bytes) const;
+  // Returns true if the receive is posted and not complete.
+  [[nodiscard]] bool awaits(GroupId group, ReceiveIndex index) const;
   // Claims the piece's bytes and returns the receive that they belong to; null if it is not posted yet:
   // then set_aside() takes the piece. An error is the peer's or the user's fault and final for the comm: a
   // message longer than its buffer, another tag, a receive that the group does not have, a piece that is cut

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <deque>
 #include <memory>
@@ -14,12 +15,14 @@
 #include "base/wire_codec.h"
 #include "tests/sanitized.h"
 #include "tests/unit/comm/fake_lane.h"
+#include "tests/unit/lane/made_up_memory.h"
 #include "transport/lane/record.h"
 
 using namespace tfabric;
 using namespace tfabric::lane;
 using tfabric::comm::test::FakeCarrier;
 using tfabric::comm::test::FakeLane;
+using tfabric::comm::test::MadeUpMemory;
 
 namespace {
 
@@ -68,7 +71,9 @@ std::size_t missing(std::uint64_t seed, bool waits) {
   std::vector<std::unique_ptr<WrittenPair>> pairs;
   std::uint32_t serial = 0, posted = 0, seen = 0;
   bool right = true;
-  std::deque<std::uint32_t> open;  // groups that the sender knows, and has not sent to
+  std::deque<MadeUpMemory> memories;  // of the receives, by group
+  std::size_t rail = 1;               // by which the sender sends
+  std::deque<std::uint32_t> open;     // groups that the sender knows, and has not sent to
   const auto speak = [&] {
     for (const auto& pair : pairs) {
       if (pair->alive && announcer.lacks_speaker()) {
@@ -84,20 +89,33 @@ std::size_t missing(std::uint64_t seed, bool waits) {
     }
   };
   const auto send = [&] {
-    const auto place = open.empty() ? std::nullopt : announced.find({open.front()}, {}, 1);
+    const auto place = open.empty() ? std::nullopt : announced.find({open.front()}, {}, rail);
     if (place) {
       right = right && place->address == open.front() * 1000 && place->key == open.front() + 1;
       open.pop_front();
     }
   };
   const auto open_pair = [&] { pairs.push_back(std::make_unique<WrittenPair>(announced, ++serial)); };
+  // The adapter that knows the memory has died, and another one learns of what is open.
+  const auto change_rail = [&] {
+    const std::uint32_t first = seen - static_cast<std::uint32_t>(open.size());
+    rail = 2;
+    for (std::uint32_t group = first; group < posted; ++group) {
+      memories[group].set_key(2, group + 1);
+    }
+    announcer.renew([&](stripe::GroupId group, stripe::ReceiveIndex) { return group.value >= first; });
+  };
   open_pair();
   open_pair();
   for (int i = 0; i < 6000; ++i) {
+    if (i == 3000) {
+      change_rail();
+    }
     const std::uint64_t what = random.between(0, 499);
     if (what < 225 && posted - (seen - static_cast<std::uint32_t>(open.size())) < kReceives) {
+      memories.emplace_back(std::array{0u, posted + 1, rail == 2 ? posted + 1 : 0u, 0u});
       const Announcer::Buffer buffer{
-          .address = posted * 1000, .size = 8, .tag = 1, .keys = {0, posted + 1, 0, 0}};
+          .address = posted * 1000, .size = 8, .tag = 1, .memory = &memories.back()};
       announcer.post({posted++}, std::span(&buffer, 1));
       speak();
     } else if (what < 350) {
@@ -169,9 +187,10 @@ TEST_CASE(
   Announcer announcer;
   AnnouncedReceives announced;
   WrittenPair pair(announced, 1);
+  const MadeUpMemory memory({7});
   std::vector<Announcer::Buffer> buffers(3);
   for (std::uint32_t i = 0; i < 3; ++i) {
-    buffers[i] = {.address = i, .size = i, .tag = 10 + i, .keys = {}};
+    buffers[i] = {.address = i, .size = i, .tag = 10 + i, .memory = &memory};
   }
   announcer.post({0}, buffers);
   announcer.begin(pair);
@@ -189,9 +208,44 @@ TEST_CASE(
   CHECK(announced.find({0}, {2}, 0)->address == 2);
   CHECK_FALSE(announced.find({0}, {3}, 0));
   CHECK_FALSE(announced.find({0}, {0}, kMaxKeys));
+  CHECK_FALSE(announced.find({0}, {2}, 1));  // that rail does not know it
+  CHECK(announced.find({0}, {0}, 1));        // nothing is written there
   CHECK_FALSE(announced.next());
   announced.block()->slots[1].number += static_cast<std::uint32_t>(kReceives);
   CHECK_FALSE(announced.find({0}, {1}, 0));
+}
+
+TEST_CASE("a key that becomes known later is not taken while it is being written") {
+  Announcer announcer;
+  AnnouncedReceives announced;
+  WrittenPair pair(announced, 1);
+  MadeUpMemory memory({7});
+  const std::vector<Announcer::Buffer> one{{.address = 64, .size = 8, .tag = 1, .memory = &memory}};
+  announcer.post({0}, one);
+  announcer.begin(pair);
+  announcer.speak();
+  pair.deliver();
+  REQUIRE(announced.next());
+  REQUIRE(announced.find({0}, {}, 0));
+  REQUIRE_FALSE(announced.find({0}, {}, 1));
+  memory.set_key(1, 0x12345678);
+  announcer.renew([](stripe::GroupId, stripe::ReceiveIndex) { return true; });
+  const auto before = std::bit_cast<std::array<std::byte, sizeof(Announcement)>>(announced.block()->slots[0]);
+  const auto after = std::bit_cast<std::array<std::byte, sizeof(Announcement)>>(announcer.block()->slots[0]);
+  for (std::size_t there = 0; there <= sizeof(Announcement); ++there) {
+    for (const bool from_front : {false, true}) {
+      auto torn = from_front ? before : after;
+      const auto& rest = from_front ? after : before;
+      std::copy_n(rest.begin(), there, torn.begin());
+      announced.block()->slots[0] = std::bit_cast<Announcement>(torn);
+      const auto place = announced.find({0}, {}, 1);
+      REQUIRE((!place || place->key == 0x12345678));
+      REQUIRE(announced.find({0}, {}, 0)->key == 7);
+    }
+  }
+  announcer.speak();
+  pair.deliver();
+  CHECK(announced.find({0}, {}, 1)->key == 0x12345678);
 }
 
 TEST_CASE("announcements by records are known once, in any order, and lead to no place") {

@@ -52,7 +52,7 @@ Discovery two_hcas() {
 }  // namespace
 
 TEST_CASE("the section has each port, why it is used or not, its GIDs and the one that is chosen") {
-  REQUIRE(to_text(two_hcas()) ==
+  REQUIRE(to_text(two_hcas(), {}) ==
           "RDMA: usable\n"
           "  mlx5_bond_0: PCI 0000:3b:00.2 (virtual function of 0000:3b:00.0), NUMA node 1, GPU memory: yes "
           "(by nv_peer_mem)\n"
@@ -60,18 +60,38 @@ TEST_CASE("the section has each port, why it is used or not, its GIDs and the on
           "      GID 0 fe80::, RoCE v1, eth9 (not in this network namespace)\n"
           "      GID 3 ::ffff:10.0.0.5, RoCE v2, bond0; chosen: RoCE v2, IPv4\n"
           "    port 2: left out: not selected by rdma.hca\n"
-          "  mlx5_9: PCI none; left out: cannot be opened: Permission denied\n");
+          "  mlx5_9: PCI none; left out: cannot be opened: Permission denied\n"
+          "  device mlx5_bond_0:1: the kernel's connection as a life-boat\n");
+}
+
+TEST_CASE("each device has the ports that stand in for it") {
+  Discovery found;
+  for (const char* name : {"mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3"}) {
+    Hca& hca = found.hcas.emplace_back();
+    hca.name = name;
+    hca.pci.address = std::string("0000:3b:0") + name[5] + ".0";
+    hca.ports.push_back({.link_layer = LinkLayer::infiniband, .state = IBV_PORT_ACTIVE});
+  }
+  CHECK_THAT(
+      to_text(found, {}),
+      Contains(
+          "  device mlx5_0:1: mlx5_1:1 and mlx5_2:1 in reserve, the kernel's connection as a life-boat\n") &&
+          Contains("  device mlx5_3:1: mlx5_0:1 and mlx5_1:1 in reserve"));
+  CHECK(to_json(found, {})["devices"][1]["reserve"] == std::vector<std::string>{"mlx5_2:1", "mlx5_3:1"});
+  config::Config without;
+  without.tcp.reserve = false;
+  CHECK_THAT(to_text(found, without), !Contains("in reserve"));
 }
 
 TEST_CASE("an InfiniBand port has its LID") {
   Discovery found;
   found.hcas.emplace_back().ports.push_back(
       {.link_layer = LinkLayer::infiniband, .state = IBV_PORT_ACTIVE, .lid = 17});
-  REQUIRE_THAT(to_text(found), Contains("InfiniBand, ACTIVE, 0 Gbit/s, MTU 0, LID 17; used"));
+  REQUIRE_THAT(to_text(found, {}), Contains("InfiniBand, ACTIVE, 0 Gbit/s, MTU 0, LID 17; used"));
 }
 
 TEST_CASE("JSON has the same content") {
-  const auto json = to_json(two_hcas());
+  const auto json = to_json(two_hcas(), {});
   REQUIRE(json["usable"] == true);
   REQUIRE(json["hcas"].size() == 2);
   REQUIRE(json["hcas"][0]["gpu_memory"]["peer_module"] == true);
@@ -87,8 +107,8 @@ TEST_CASE("JSON has the same content") {
 TEST_CASE("the reason is shown if no port can be used") {
   Discovery found;
   found.usable = Error{Errc::unusable, "this host shows no RDMA device"};
-  REQUIRE(to_text(found) == "RDMA: not usable: this host shows no RDMA device\n");
-  REQUIRE(to_json(found)["reason"] == "this host shows no RDMA device");
+  REQUIRE(to_text(found, {}) == "RDMA: not usable: this host shows no RDMA device\n");
+  REQUIRE(to_json(found, {})["reason"] == "this host shows no RDMA device");
   const Result<config::Config> wrong = Error{Errc::invalid_usage, "bad"};
   REQUIRE_THAT(rdma_text(wrong), Contains("not looked for, since the configuration is wrong"));
   REQUIRE(rdma_json(wrong)["usable"] == false);

@@ -112,7 +112,10 @@ TEST_CASE("a group is complete when each of its messages is, in any order") {
     REQUIRE(completion.state == State::pending);
     inbox.placed(**inbox.claim(whole(0, 10u + i, i, i)), 1);
     REQUIRE_FALSE(inbox.claim(whole(0, 10u + i, i, i)).ok());  // twice, also while the group is open
+    REQUIRE_FALSE(inbox.awaits({0}, {i}));
+    REQUIRE((completion.state == State::done || inbox.awaits({0}, {1})));
   }
+  REQUIRE_FALSE(inbox.awaits({1}, {0}));
   REQUIRE(completion.state == State::done);
   REQUIRE(completion.sizes[2] == 12);
 }

@@ -23,13 +23,14 @@ Gid masked(Gid gid, unsigned bits) {
 }
 
 // Two rails can talk if their links are equal.
-using Link = std::tuple<LinkLayer, GidType, bool, Gid>;
+using Link = std::tuple<LinkLayer, GidType, bool, Gid, bool>;
 Link link_of(const OfferedRail& rail) {
   if (rail.link_layer == LinkLayer::infiniband) {
-    return {rail.link_layer, rail.gid_type, false, masked(rail.gid, kInfinibandPrefix)};
+    return {rail.link_layer, rail.gid_type, false, masked(rail.gid, kInfinibandPrefix), rail.in_reserve};
   }
   // Frames of RoCE v1 are neither IPv4 nor IPv6, so the family does not matter.
-  return {rail.link_layer, rail.gid_type, rail.gid_type == GidType::roce_v2 && is_ipv4(rail.gid), Gid{}};
+  return {rail.link_layer, rail.gid_type, rail.gid_type == GidType::roce_v2 && is_ipv4(rail.gid), Gid{},
+          rail.in_reserve};
 }
 
 using Rail = std::tuple<Link, std::int16_t, std::int16_t>;

@@ -1,7 +1,8 @@
 // Which rails of two ranks form pairs: a pure function of what both say of their ports.
 //
 // Two rails can form a pair if they can talk: on InfiniBand, if both are in the same subnet; on RoCE, if both
-// use the same version, and with v2 the same address family. Pairs are formed, in this order, of
+// use the same version, and with v2 the same address family; and if both or none are in reserve. Pairs are
+// formed, in this order, of
 //   1. rails with the same rail and plane number, as set by rdma.hca;
 //   2. rails in the same subnet;
 //   3. the remaining rails,

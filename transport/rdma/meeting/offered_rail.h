@@ -29,6 +29,7 @@ struct OfferedRail {
   std::uint32_t speed_mbps = 0;    // 0: unknown
   std::int16_t rail_id = -1;       // set by rdma.hca; -1 if not set
   std::int16_t plane_id = -1;
+  bool in_reserve = false;  // another device's, which stands in for this one's
   friend bool operator==(const OfferedRail&, const OfferedRail&) = default;
 };
 

@@ -77,6 +77,15 @@ void PortCarrier::Counters::add(const Pair& pair) {
   taken += pair.taken();
 }
 
+void PortCarrier::run(std::function<int()> job, std::function<void(int)> done) {
+  ++jobs_;
+  rests_until_ = {};
+  options_.control->run(std::move(job), [this, done = std::move(done)](int returned) {
+    --jobs_;
+    done(returned);
+  });
+}
+
 std::uint32_t PortCarrier::largest_whole() const {
   const std::uint64_t routed = options_.connection.adaptive_routing_bytes;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(largest_write(), routed));
@@ -128,6 +137,7 @@ std::optional<std::size_t> PortCarrier::queue_for(std::uint32_t completions) {
     return std::nullopt;
   }
   queues_.push_back({.queue = std::move(*made)});
+  rests_until_ = {};
   return queues_.size() - 1;
 }
 
@@ -352,6 +362,7 @@ bool PortCarrier::receive(Instant now) {
   if (!closing_.empty()) {
     go_on_closing();
   }
+  rests_until_ = is_unused() ? kNever : Instant{};
   return any;
 }
 
@@ -362,6 +373,9 @@ void PortCarrier::on_time(Instant now) {
   if (options_.rehearsal != nullptr) {
     options_.rehearsal->report(now);
     mind_link();
+  }
+  if (is_unused()) {
+    return;
   }
   for (PairLane*& lane : watched_) {  // none is added meanwhile
     if (lane != nullptr && !lane->on_tick()) {

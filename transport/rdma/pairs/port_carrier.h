@@ -60,6 +60,8 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   [[nodiscard]] std::uint32_t largest_write() const { return std::min(rail_.max_message_bytes, kMostWrite); }
   // The largest message whose immediate goes with it: adaptive routing may reorder what a write carries.
   [[nodiscard]] std::uint32_t largest_whole() const;
+  // Does `job` by its control thread, and calls `done` in a later turn (Control::run()).
+  void run(std::function<int()> job, std::function<void(int)> done) TF_IN_TURN;
   // The time of this turn.
   [[nodiscard]] Instant now() const { return now_; }
   // Completions of pairs that are gone.
@@ -141,13 +143,16 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   void mind_link() TF_IN_TURN;
   void make_flusher() TF_IN_TURN;
   void drop_flusher() TF_IN_TURN;
+  // Nothing has ever been made of it, and nothing is being done.
+  [[nodiscard]] bool is_unused() const { return queues_.empty() && jobs_ == 0 && !lost_; }
   bool poll() TF_IN_TURN;
   void take(const ibv_wc& completion) TF_IN_TURN;
   void pass_news() TF_IN_TURN;
   void go_on_closing() TF_IN_TURN;
 
   Options options_;
-  const Rail& rail_;  // as it was when the carrier was made
+  const Rail& rail_;      // as it was when the carrier was made
+  std::size_t jobs_ = 0;  // of others', that its control thread does
   std::vector<Queue> queues_;
   std::vector<Place> places_;
   std::shared_ptr<FlushPair> flusher_;  // null: nothing has been flushed

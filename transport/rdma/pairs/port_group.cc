@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/log.h"
 #include "base/wire_codec.h"
 #include "transport/rdma/meeting/agreement.h"
 
@@ -15,16 +16,16 @@ constexpr std::size_t kNameBytes = meeting::kMaxHcaName;
 constexpr std::size_t kTextBytes = 44 + kNameBytes;
 static_assert(kTextBytes <= lane::kMaxRailText);
 
-// 0 link layer | 1 GID's type | 2 prefix length | 3 port | 4 LID | 6 GRH required | 7 zero | 8 guid | 16 GID
-// 32 MTU | 36 speed | 40 rail | 42 plane | 44 HCA's name
-bool lay_out(auto wire, auto& rail, auto& link_layer, auto& gid_type, auto& grh, auto& ids) {
+// 0 link layer | 1 GID's type | 2 prefix length | 3 port | 4 LID | 6 GRH required | 7 in reserve | 8 guid |
+// 16 GID 32 MTU | 36 speed | 40 rail | 42 plane | 44 HCA's name
+bool lay_out(auto wire, auto& rail, auto& link_layer, auto& gid_type, auto& grh, auto& reserve, auto& ids) {
   return wire.u8(link_layer)
       .u8(gid_type)
       .u8(rail.prefix_length)
       .u8(rail.port)
       .u16(rail.lid)
       .u8(grh)
-      .unused(1)
+      .u8(reserve)
       .u64(rail.guid)
       .bytes(rail.gid)
       .u32(rail.mtu)
@@ -36,16 +37,17 @@ bool lay_out(auto wire, auto& rail, auto& link_layer, auto& gid_type, auto& grh,
 }
 
 // As far as it is readable: meeting::fault_of() says whether it is right.
-std::optional<meeting::OfferedRail> decode(std::span<const std::byte> text) {
+meeting::OfferedRail decode(std::span<const std::byte> text) {
   meeting::OfferedRail rail;
-  std::uint8_t link_layer = 0, gid_type = 0, grh = 0;
+  std::uint8_t link_layer = 0, gid_type = 0, grh = 0, reserve = 0;
   std::array<std::uint16_t, 2> ids{};
-  if (!lay_out(WireReader(text), rail, link_layer, gid_type, grh, ids)) {
-    return std::nullopt;
+  if (!lay_out(WireReader(text), rail, link_layer, gid_type, grh, reserve, ids)) {
+    return {};
   }
   rail.link_layer = static_cast<LinkLayer>(link_layer);
   rail.gid_type = static_cast<GidType>(gid_type);
   rail.grh_required = grh != 0;
+  rail.in_reserve = reserve != 0;
   rail.rail_id = static_cast<std::int16_t>(ids[0]);
   rail.plane_id = static_cast<std::int16_t>(ids[1]);
   return rail;
@@ -53,70 +55,44 @@ std::optional<meeting::OfferedRail> decode(std::span<const std::byte> text) {
 
 // To the first of the peer's rails that the port can talk to. If there is none, as it is: both ends then say
 // what they have.
-PortWays::Way way_to_any(PortWays& ways, std::span<const meeting::OfferedRail> peers) {
-  for (const meeting::OfferedRail& peer : peers) {
-    if (auto way = ways.way_to({.gid = peer.gid, .type = peer.gid_type})) {
-      return *way;
+PortWays::Way way_to_any(const PortGroup::Port& port, std::span<const meeting::OfferedRail> peers) {
+  std::optional<PortWays::Way> way;
+  for (std::size_t i = 0; i < peers.size() && !way; ++i) {
+    if (peers[i].in_reserve == port.in_reserve) {
+      way = port.ways->way_to({.gid = peers[i].gid, .type = peers[i].gid_type});
     }
   }
-  return ways.usual();
+  way = way ? way : port.ways->usual();
+  way->about.in_reserve = port.in_reserve;
+  return *way;
 }
 
 }  // namespace
 
-// What is registered with all ports, by rail.
-class PortGroup::Registered final : public lane::RegisteredMemory {
- public:
-  explicit Registered(std::vector<Port> ports) : ports_(std::move(ports)) {}
-  ~Registered() override {
-    for (std::size_t i = 0; i < leases_.size(); ++i) {
-      if (leases_[i].mr != nullptr) {
-        ports_[i].registrations->release(leases_[i]);
-      }
-    }
-  }
-  Status acquire(const lane::MemoryToRegister& memory) {
-    const auto dmabuf =
-        memory.dmabuf ? std::optional(DmaBuf{memory.dmabuf->offset, memory.dmabuf->fd}) : std::nullopt;
-    for (std::size_t i = 0; i < ports_.size(); ++i) {
-      auto lease = ports_[i].registrations->acquire(memory.data, memory.size, memory.kind, dmabuf);
-      if (!lease) {
-        return Error{lease.error().code,
-                     fmt::format("{}: {}", ports_[i].carrier->name(), lease.error().message)};
-      }
-      leases_[i] = *lease;
-      keys_[i] = leases_[i].mr->rkey;
-    }
-    return {};
-  }
-  [[nodiscard]] std::uint32_t local_key(std::size_t rail) const { return leases_[rail].mr->lkey; }
-
- private:
-  std::vector<Port> ports_;
-  std::array<RegistrationCache::Lease, lane::kMaxKeys> leases_;
-};
-
-std::optional<std::uint32_t> PortGroup::Memory::key_of(void* owner) const {
-  if (owner == nullptr) {
-    return std::nullopt;
-  }
-  return static_cast<const Registered*>(static_cast<const lane::RegisteredMemory*>(owner))->local_key(rail);
+void PortGroup::add(const Port& port) {
+  ports_.push_back(port);
+  memory_.add(port.ways->rail(port.ways->usual().number).name, port.registrations, port.in_reserve);
 }
 
-Result<std::unique_ptr<lane::RegisteredMemory>> PortGroup::register_memory(
-    const lane::MemoryToRegister& memory) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory.data);
-  if ((memory.data == nullptr && memory.size > 0) ||
-      memory.size > std::numeric_limits<std::uintptr_t>::max() / 2 - begin) {
-    return Error{
-        Errc::invalid_argument,
-        fmt::format("registration of {} bytes at {}: there is no such memory", memory.size, memory.data)};
+// The control thread makes queue pairs, too, one job after the other.
+bool PortGroup::prepare(std::size_t rail) {
+  if (ports_[rail].in_reserve && stages_[rail] == Stage::unused) {
+    stages_[rail] = Stage::used;
+    memory_.enlist(rail);
+    ports_[rail].carrier->run(
+        [this, rail] {
+          const Status registered = memory_.register_earlier(rail);
+          if (!registered) {
+            TF_WARN("NET/tfabric: {}; the rail cannot stand in for others", registered.error().message);
+          }
+          return registered ? 0 : -1;
+        },
+        [this, rail](int returned) TF_IN_TURN {
+          memory_.publish(rail);
+          stages_[rail] = returned == 0 ? Stage::used : Stage::useless;
+        });
   }
-  auto registered = std::make_unique<Registered>(ports_);
-  if (Status acquired = registered->acquire(memory); !acquired) {
-    return acquired.error();
-  }
-  return std::unique_ptr<lane::RegisteredMemory>(std::move(registered));
+  return stages_[rail] != Stage::useless;
 }
 
 std::vector<std::byte> PortGroup::describe(std::size_t rail) const {
@@ -124,9 +100,9 @@ std::vector<std::byte> PortGroup::describe(std::size_t rail) const {
   std::vector<std::byte> text(kTextBytes);
   const auto link_layer = static_cast<std::uint8_t>(about.link_layer);
   const auto gid_type = static_cast<std::uint8_t>(about.gid_type);
-  const std::uint8_t grh = about.grh_required ? 1 : 0;
+  const std::uint8_t grh = about.grh_required ? 1 : 0, reserve = ports_[rail].in_reserve ? 1 : 0;
   const std::array ids{static_cast<std::uint16_t>(about.rail_id), static_cast<std::uint16_t>(about.plane_id)};
-  lay_out(WireWriter(text), about, link_layer, gid_type, grh, ids);
+  lay_out(WireWriter(text), about, link_layer, gid_type, grh, reserve, ids);
   return text;
 }
 
@@ -135,14 +111,14 @@ Result<std::vector<std::optional<lane::RailMeeting>>> PortGroup::meet(
     std::span<const std::vector<std::byte>> theirs) const {
   std::vector<meeting::OfferedRail> ours, peers;
   for (const std::vector<std::byte>& text : theirs) {
-    peers.push_back(decode(text).value_or(meeting::OfferedRail{}));
+    peers.push_back(decode(text));
   }
   if (const std::string fault = meeting::fault_of(peers); !fault.empty()) {
     return Error{Errc::remote, "what the peer says of its RDMA rails is malformed: " + fault};
   }
   std::vector<std::size_t> ways;
   for (const Port& port : ports_) {
-    PortWays::Way way = way_to_any(*port.ways, peers);
+    PortWays::Way way = way_to_any(port, peers);
     ways.push_back(way.number);
     ours.push_back(std::move(way.about));
   }

@@ -27,7 +27,7 @@ OpenPort::OpenPort(const Verbs& verbs, const Hca& hca, Port port, Function funct
       hca_(&hca),
       function_(function),
       wishes_(wishes),
-      name_(fmt::format("{}{}:{}", hca.name, function == Function::data_direct ? "_dma" : "", port.number)),
+      name_(port_name(hca, port, function)),
       pd_(std::move(pd)),
       registrations_(verbs, *pd_, wishes.relaxed_ordering != config::Switch::off,
                      function == Function::data_direct),

@@ -15,20 +15,17 @@
 #include "transport/rdma/memory/registration.h"
 #include "transport/rdma/pairs/connection.h"
 #include "transport/rdma/pairs/port_ways.h"
+#include "transport/rdma/ports/port_plan.h"
 
 namespace tfabric::rdma {
 
 class OpenPort final : public pairs::PortWays {
  public:
-  // The PCI function of the HCA through which GPU memory is accessed: its own, or that of Data Direct.
-  enum class Function : std::uint8_t { own, data_direct };
-
   static Result<std::unique_ptr<OpenPort>> open(const Verbs& verbs, const Hca& hca, const Port& port,
                                                 Function function, const config::Rdma& wishes);
   OpenPort(const OpenPort&) = delete;
   OpenPort& operator=(const OpenPort&) = delete;
 
-  // "mlx5_0:1", or "mlx5_0_dma:1" for Data Direct.
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] Function function() const { return function_; }
   [[nodiscard]] const Hca& hca() const { return *hca_; }

@@ -1,10 +1,63 @@
 #include "transport/rdma/ports/port_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "transport/lane/announcements.h"
 
 namespace tfabric::rdma {
+namespace {
+
+bool are_alike(const PlannedPort& one, const PlannedPort& other) {
+  return one.link_layer == other.link_layer && one.function == other.function;
+}
+
+// What all of a device's own ports take.
+std::uint32_t memory_kinds(std::span<const PlannedPort> ports, const DevicePorts& device) {
+  std::uint32_t kinds = ~std::uint32_t{0};
+  for (const std::size_t own : device.own) {
+    kinds &= ports[own].memory_kinds;
+  }
+  return kinds;
+}
+
+void add_reserves(std::span<const PlannedPort> ports, std::vector<DevicePorts>& devices) {
+  constexpr std::size_t kMost = 2;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    DevicePorts& device = devices[i];
+    const std::size_t most = std::min(kMost, lane::kMaxKeys - device.own.size());
+    const std::uint32_t kinds = memory_kinds(ports, device);
+    for (std::size_t behind = 1; behind < devices.size() && device.reserve.size() < most; ++behind) {
+      const std::size_t first = devices[(i + behind) % devices.size()].own.front();
+      if (are_alike(ports[first], ports[device.own.front()]) &&
+          (ports[first].memory_kinds & kinds) == kinds) {
+        device.reserve.push_back(first);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Function> functions_of(const Hca& hca, config::DataDirect wish) {
+  if (hca.gpu_memory.data_direct.empty() || wish == config::DataDirect::off) {
+    return {Function::own};
+  }
+  return wish == config::DataDirect::only ? std::vector{Function::data_direct}
+                                          : std::vector{Function::own, Function::data_direct};
+}
+
+std::string port_name(const Hca& hca, const Port& port, Function function) {
+  return fmt::format("{}{}:{}", hca.name, function == Function::data_direct ? "_dma" : "", port.number);
+}
+
+PlannedPort planned(const Hca& hca, const Port& port, Function function) {
+  return {.card = card_of(hca),
+          .link_layer = port.link_layer,
+          .function = function,
+          .memory_kinds = hca.gpu_memory.memory_kinds()};
+}
 
 std::string card_of(const Hca& hca) {
   const std::string& function =
@@ -12,23 +65,24 @@ std::string card_of(const Hca& hca) {
   return function.empty() ? hca.name : function.substr(0, function.rfind('.'));
 }
 
-std::vector<std::vector<std::size_t>> bond_ports(std::span<const BondedPort> ports, config::Switch bond) {
-  const auto belong_together = [&](BondedPort one, BondedPort other) {
-    if (bond == config::Switch::on) {
-      one.card = other.card = {};
-    }
-    return bond != config::Switch::off && one == other;
+std::vector<DevicePorts> plan_devices(std::span<const PlannedPort> ports, config::Switch bond, bool reserve) {
+  const auto belong_together = [&](const PlannedPort& one, const PlannedPort& other) {
+    return bond != config::Switch::off && are_alike(one, other) &&
+           (bond == config::Switch::on || one.card == other.card);
   };
-  std::vector<std::vector<std::size_t>> devices;
+  std::vector<DevicePorts> devices;
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    const auto device = std::find_if(devices.begin(), devices.end(), [&](const auto& each) {
-      return each.size() < lane::kMaxKeys && belong_together(ports[each.front()], ports[i]);
+    const auto device = std::find_if(devices.begin(), devices.end(), [&](const DevicePorts& each) {
+      return each.own.size() < lane::kMaxKeys && belong_together(ports[each.own.front()], ports[i]);
     });
     if (device != devices.end()) {
-      device->push_back(i);
+      device->own.push_back(i);
     } else {
-      devices.push_back({i});
+      devices.push_back({.own = {i}, .reserve = {}});
     }
+  }
+  if (reserve) {
+    add_reserves(ports, devices);
   }
   return devices;
 }

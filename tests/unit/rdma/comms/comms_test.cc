@@ -365,6 +365,10 @@ void go_through(std::uint64_t seed) {
   SeededRandom random(seed);
   OfferedComms::Options options;
   options.ports = {random.between(1, 3), random.between(1, 3)};
+  if (random.chance(0.5)) {
+    options.reserves = {random.between(0, 4 - options.ports[0]), random.between(0, 4 - options.ports[1])};
+  }
+  options.takes_gpu_memory = random.chance(0.3);
   options.wires = random.chance(0.3) ? 2 : 1;
   options.seed = random.next();
   options.max_recvs = random.chance(0.3) ? 8 : 1;
@@ -383,11 +387,11 @@ void go_through(std::uint64_t seed) {
     }
     comms.fabric.run_for(random.between(Duration{}, Duration(400us)));
     const std::size_t host = random.between(0, 1);
-    const std::size_t port = random.between(0, options.ports[host] - 1);
+    const std::size_t port = random.between(0, options.ports[host] + options.reserves[host] - 1);
     switch (random.between(0, 4)) {
       case 0:
       case 1:
-        comms.silence(host, port, random.between(Duration(1ms), Duration(400ms)));
+        comms.silence(host, port, random.between(Duration(1ms), Duration(random.chance(0.2) ? 4s : 400ms)));
         break;
       case 2:
         comms.fabric.reset(0);

@@ -67,7 +67,10 @@ OfferedComms::OfferedComms(const Options& options)
     groups_[host] = std::make_unique<PortGroup>(
         PortGroup::Options{.takes_gpu_memory = options.takes_gpu_memory, .needs_flush = true});
     for (std::size_t i = 0; i < options.ports[host]; ++i) {
-      add_port(host, options);
+      add_port(host, options, /*in_reserve=*/false);
+    }
+    for (std::size_t i = 0; i < options.reserves[host]; ++i) {
+      add_port(host, options, /*in_reserve=*/true);
     }
     if (host == 0 ? options.offers : options.offers_back) {
       fabric.host(host).offer(*groups_[host]);
@@ -95,7 +98,7 @@ void OfferedComms::fail_receiver() {
   static_cast<void>(receiver->deregister_memory(std::exchange(to_region_, nullptr)));
 }
 
-void OfferedComms::add_port(std::size_t host, const Options& options) {
+void OfferedComms::add_port(std::size_t host, const Options& options, bool in_reserve) {
   const std::size_t number = ports_[host].size();
   Port& port = *ports_[host].emplace_back(std::make_unique<Port>());
   port.context = &verbs.add_hca();
@@ -118,8 +121,10 @@ void OfferedComms::add_port(std::size_t host, const Options& options) {
   made.memory = &groups_[host]->memory_of(number);
   auto carrier = std::make_unique<PortCarrier>(std::move(made));
   port.carrier = carrier.get();
-  groups_[host]->add(
-      {.ways = port.way.get(), .registrations = port.registrations.get(), .carrier = port.carrier});
+  groups_[host]->add({.ways = port.way.get(),
+                      .registrations = port.registrations.get(),
+                      .carrier = port.carrier,
+                      .in_reserve = in_reserve});
   const engine::Guard guard(fabric.host(host).engine.lock());
   fabric.host(host).engine.add(std::move(carrier));
 }
@@ -136,7 +141,9 @@ bool OfferedComms::open(Duration within) {
     std::vector<comm::SendRoute> routes;
     for (std::size_t i = 0; options_.offers && i < ports_[0].size(); ++i) {
       const PortCarrier& carrier = *ports_[0][i]->carrier;
-      routes.push_back({.carrier = carrier.number(),
+      using enum tfabric::session::RouteClass;
+      routes.push_back({.rank = groups_[0]->is_in_reserve(i) ? reserve : own,
+                        .carrier = carrier.number(),
                         .rail_number = static_cast<std::uint16_t>(i),
                         .path = here.peers.paths.path(carrier.name(), {}, flows::FlowChoice{}),
                         .joined = {},
@@ -328,13 +335,26 @@ bool OfferedComms::flush(int times) {
   return true;
 }
 
-std::size_t OfferedComms::pairs() {
+std::size_t OfferedComms::pairs(bool in_reserve) {
   std::size_t all = 0;
   const engine::Guard guard(fabric.host(0).engine.lock());
   for (std::size_t i = 0; i < ports_[0].size(); ++i) {
-    all += sender->lanes({i});
+    all += groups_[0]->is_in_reserve(i) == in_reserve ? sender->lanes({i}) : 0;
   }
   return all;
+}
+
+void OfferedComms::refuse_memory(std::size_t host, std::size_t port) {
+  verbs.reg_mr_error = ENOMEM;
+  verbs.reg_mr_fails_from = kMemory;
+  verbs.reg_mr_fails_at = ports_[host][port]->context;
+}
+
+void OfferedComms::register_anew() {
+  const auto kind = options_.takes_gpu_memory ? transport::MemoryKind::cuda : transport::MemoryKind::host;
+  auto to = receiver->register_memory(to_.data(), to_.size(), kind);
+  REQUIRE(to.ok());
+  REQUIRE(receiver->deregister_memory(std::exchange(to_region_, *to)).ok());
 }
 
 void OfferedComms::kill(std::size_t host, std::size_t port) {

@@ -37,6 +37,7 @@ class OfferedComms {
  public:
   struct Options {
     std::array<std::size_t, 2> ports{2, 2};
+    std::array<std::size_t, 2> reserves{};  // further ports, which stand in for those
     std::uint64_t seed = 1;
     std::uint8_t max_recvs = 1;
     bool takes_gpu_memory = false;
@@ -73,8 +74,16 @@ class OfferedComms {
   // Flushes the memory of receives, several times at once. Returns false if there is nothing to flush; throws
   // the comm's error.
   bool flush(int times = 1);
-  // The lanes of pairs that carry, at the sender's end.
-  [[nodiscard]] std::size_t pairs();
+  // The lanes of pairs that carry, at the sender's end: of its own ports, or of those in reserve.
+  [[nodiscard]] std::size_t pairs(bool in_reserve = false);
+  // No memory of messages can be registered with a port any more.
+  void refuse_memory(std::size_t host, std::size_t port);
+  // How many pieces of memory are registered with a port.
+  [[nodiscard]] std::size_t regions(std::size_t host, std::size_t port) const {
+    return ports_[host][port]->registrations->regions();
+  }
+  // Registers the memory of receives once more, and no more the old registration.
+  void register_anew();
   void close_sender();
   // Deregisters the memory of receives.
   void fail_receiver();
@@ -98,7 +107,7 @@ class OfferedComms {
   };
   static constexpr std::size_t kMemory = 8u << 20;
 
-  void add_port(std::size_t host, const Options& options);
+  void add_port(std::size_t host, const Options& options, bool in_reserve);
   void send(Message& message);
   bool test(Message& message);
   [[nodiscard]] const Message* owner_of(std::uint64_t address, bool receives) const;

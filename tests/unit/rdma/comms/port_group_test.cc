@@ -29,14 +29,20 @@ rdma::meeting::OfferedRail rail(const std::string& hca, std::int16_t number = -1
   return made;
 }
 
-// Ports that no group outlives.
-PortGroup group(const std::vector<rdma::meeting::OfferedRail>& rails) {
-  static std::deque<rdma::test::OneWay> ways;
-  PortGroup made({});
+// Ports, and groups, that outlive the tests.
+std::deque<rdma::test::OneWay> ways;
+std::deque<PortGroup> groups;
+
+PortGroup& group(const std::vector<rdma::meeting::OfferedRail>& rails) {
+  PortGroup& made = groups.emplace_back(PortGroup::Options{});
   for (const rdma::meeting::OfferedRail& each : rails) {
     made.add({.ways = &ways.emplace_back(Rail{}, each)});
   }
   return made;
+}
+
+void add_in_reserve(PortGroup& group, const rdma::meeting::OfferedRail& rail) {
+  group.add({.ways = &ways.emplace_back(Rail{}, rail), .in_reserve = true});
 }
 
 // A port with two GIDs, of which the second is for peers of IPv4 alone.
@@ -69,9 +75,22 @@ std::vector<std::vector<std::byte>> texts_of(const PortGroup& group) {
 
 }  // namespace
 
+TEST_CASE("ports in reserve meet each other alone") {
+  PortGroup& ours = group({rail("mlx5_0"), rail("mlx5_1")});
+  PortGroup& theirs = group({rail("mlx5_8")});
+  add_in_reserve(ours, rail("mlx5_2"));
+  add_in_reserve(theirs, rail("mlx5_9"));
+  const auto meeting = ours.meet(texts_of(theirs));
+  REQUIRE(meeting.ok());
+  CHECK(*meeting == std::vector<std::optional<lane::RailMeeting>>{{{0, 0}}, std::nullopt, {{1, 0}}});
+  const auto back = theirs.meet(texts_of(ours));
+  REQUIRE(back.ok());
+  CHECK(*back == std::vector<std::optional<lane::RailMeeting>>{{{0, 0}}, {{2, 0}}});
+}
+
 TEST_CASE("ports meet by what both ends say of them, and those that are left over meet none") {
-  const PortGroup ours = group({rail("mlx5_0", 1), rail("mlx5_1", 2), rail("mlx5_2", 3)});
-  const PortGroup theirs = group({rail("mlx5_9", 2), rail("mlx5_8", 1)});
+  const PortGroup& ours = group({rail("mlx5_0", 1), rail("mlx5_1", 2), rail("mlx5_2", 3)});
+  const PortGroup& theirs = group({rail("mlx5_9", 2), rail("mlx5_8", 1)});
   const auto meeting = ours.meet(texts_of(theirs));
   REQUIRE(meeting.ok());
   CHECK(*meeting == std::vector<std::optional<lane::RailMeeting>>{{{1, 0}}, {{0, 0}}, std::nullopt});
@@ -95,7 +114,7 @@ TEST_CASE("a port meets a peer by the GID that suits the peer's, whichever it sa
 }
 
 TEST_CASE("ports that cannot talk are named with what both ends have") {
-  const PortGroup ours = group({rail("mlx5_0")});
+  const PortGroup& ours = group({rail("mlx5_0")});
   const auto meeting = ours.meet(texts_of(group({rail("ib0", -1, LinkLayer::infiniband)})));
   REQUIRE_FALSE(meeting.ok());
   CHECK(meeting.error().code == Errc::invalid_usage);
@@ -103,7 +122,7 @@ TEST_CASE("ports that cannot talk are named with what both ends have") {
 }
 
 TEST_CASE("what is said of a port is checked") {
-  const PortGroup ours = group({rail("mlx5_0")});
+  const PortGroup& ours = group({rail("mlx5_0")});
   const auto meets = [&](std::size_t at, int value) {
     auto texts = texts_of(group({rail("mlx5_7")}));
     texts[0][at] = static_cast<std::byte>(value);

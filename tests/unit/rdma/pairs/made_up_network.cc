@@ -109,8 +109,9 @@ void MadeUpVerbs::write(const Packet& packet, std::size_t from, std::size_t unti
   }
   const std::uint64_t address = packet.wr.wr.rdma.remote_addr + from;
   const auto length = static_cast<std::uint32_t>(until - from);
-  if (region(packet.wr.wr.rdma.rkey, address, length, /*remote=*/true) == nullptr) {
-    violated("a write to memory that is not registered");
+  const Mr* there = region(packet.wr.wr.rdma.rkey, address, length, /*remote=*/true);
+  if (there == nullptr || there->context != to->context) {
+    violated("a write to memory that is not registered with this adapter");
     return;
   }
   late_writes += to->state == IBV_QPS_ERR || find(packet.sender) == nullptr ? 1 : 0;

@@ -124,7 +124,9 @@ ibv_mr* MadeUpVerbs::reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length,
                                   unsigned access) {
   MadeUpVerbs& provider = of(pd->context);
   const std::lock_guard lock(provider.mutex_);
-  if (provider.reg_mr_error != 0) {
+  const bool meant = (provider.reg_mr_fails_at == nullptr || provider.reg_mr_fails_at == pd->context) &&
+                     length >= provider.reg_mr_fails_from;
+  if (provider.reg_mr_error != 0 && meant) {
     errno = provider.reg_mr_error;
     return nullptr;
   }

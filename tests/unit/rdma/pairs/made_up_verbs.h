@@ -82,8 +82,10 @@ class MadeUpVerbs {
   std::size_t mrs = 0, cqs = 0, pds = 0;  // not destroyed yet
   // The attributes of the queue pairs that are connected.
   [[nodiscard]] std::vector<ibv_qp_attr> connected() const;
-  // Errors of registrations; 0: none.
+  // Errors of registrations of so many bytes or more, with this adapter or any; 0: none.
   int reg_mr_error = 0;
+  std::size_t reg_mr_fails_from = 0;
+  const ibv_context* reg_mr_fails_at = nullptr;
   unsigned last_access = 0;         // of a registration
   std::uint64_t dmabuf_offset = 0;  // of the last one
 

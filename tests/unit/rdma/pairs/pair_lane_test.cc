@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/lane/made_up_memory.h"
 #include "tests/unit/rdma/pairs/pairs_ends.h"
 
 using namespace tfabric;
@@ -65,6 +66,7 @@ class TwoLanes {
       options.memory = &port;
       port.carrier = std::make_unique<PortCarrier>(std::move(options));
     }
+    registered.emplace(std::array{receiver.port.memory->rkey, 0u, 0u, 0u});
   }
   ~TwoLanes() {
     sender.lane.reset();
@@ -127,7 +129,7 @@ class TwoLanes {
       texts.push_back({.address = reinterpret_cast<std::uint64_t>(memory.data() + offset),
                        .size = size,
                        .tag = 5,
-                       .keys = {receiver.port.memory->rkey}});
+                       .memory = &*registered});
       offset += size;
     }
     completion.count = static_cast<std::uint8_t>(sizes.size());
@@ -153,6 +155,7 @@ class TwoLanes {
   MadeUpVerbs verbs;
   std::vector<std::byte> memory;
   lane::AnnouncedReceives announced;
+  std::optional<comm::test::MadeUpMemory> registered;  // the receiver's
   lane::Announcer announcer;
   stripe::Inbox inbox;
   End sender, receiver;

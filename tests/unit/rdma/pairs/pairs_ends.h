@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/lane/made_up_memory.h"
 #include "tests/unit/rdma/pairs/pairs_world.h"
 #include "transport/lane/record.h"
 
@@ -105,6 +106,7 @@ class PairsWorld::Receiver final : private lane::LaneEvents, private lane::Contr
   PairsWorld* world_;
   stripe::Inbox inbox_;
   stripe::Graves graves_;
+  comm::test::MadeUpMemory memory_{{}};
   lane::Announcer announcer_;
   std::vector<Way> ways_;
   std::size_t posted_ = 0;

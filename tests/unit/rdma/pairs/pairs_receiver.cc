@@ -50,12 +50,13 @@ void PairsWorld::Receiver::post() {
       return;
     }
     ++posted_;
-    lane::Announcer::Buffer text{
-        .address = reinterpret_cast<std::uint64_t>(to), .size = message.size, .tag = 7};
     for (std::size_t i = 0; i < world_->hosts_[1]->ports.size(); ++i) {
-      text.keys[i] = world_->hosts_[1]->ports[i]->memory->rkey;
+      memory_.set_key(i, world_->hosts_[1]->ports[i]->memory->rkey);
     }
-    announcer_.post(group, std::array{text});
+    announcer_.post(group, std::array{lane::Announcer::Buffer{.address = reinterpret_cast<std::uint64_t>(to),
+                                                              .size = message.size,
+                                                              .tag = 7,
+                                                              .memory = &memory_}});
   }
 }
 

@@ -14,7 +14,7 @@ struct Opened {
   explicit Opened(TwoHosts& hosts)
       : verbs(hosts.verbs()), found(discover(verbs, hosts.machine.host(), hosts.sender_wishes)) {
     const Hca& hca = found.hcas.at(0);
-    port = good(OpenPort::open(verbs, hca, hca.ports.at(0), OpenPort::Function::own, hosts.sender_wishes));
+    port = good(OpenPort::open(verbs, hca, hca.ports.at(0), Function::own, hosts.sender_wishes));
   }
   Verbs verbs;
   Discovery found;
