@@ -297,6 +297,8 @@ struct Rdma {
   bool gdr_flush_disable = false;               // iflush() does nothing
   DataDirect data_direct = DataDirect::both;    // both: beside the HCA's own function; only: instead
 
+  std::vector<Fault> faults;  // of TFABRIC_FAULT, those for ports that have the name
+
   // A line for each variable NCCL_IB_* of the environment that no key reads: what happens instead.
   std::vector<std::string> unused_variables;
 };

@@ -48,6 +48,11 @@ struct Fault {
   static constexpr Duration kLeast = std::chrono::milliseconds(1);
 };
 
+// Returns true if an RDMA port can have it, whose packets an HCA sends and answers by itself.
+[[nodiscard]] constexpr bool is_for_ports(FaultKind kind) {
+  return kind != FaultKind::loss && kind != FaultKind::driver_stall && kind != FaultKind::freeze;
+}
+
 // The most that one text may have.
 inline constexpr std::size_t kMostFaults = 64;
 

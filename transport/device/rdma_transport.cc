@@ -202,14 +202,21 @@ class RdmaTransport final : public transport::Transport {
 
   // One fault of a port concerns all who use it.
   void open_to_faults() {
-    process::FaultControl* const faults = process_->faults();
+    Engines::Unit& first = *engines_->units().front();
+    const engine::Guard guard(first.engine.lock());
     for (const auto& port : ports_) {
-      if (faults != nullptr) {
-        Engines::Unit& first = *engines_->units().front();
-        const engine::Guard guard(first.engine.lock());
-        port->rehearsal = std::make_shared<engine::Rehearsal>(
-            port->open->name(), std::vector<config::Fault>(), first.engine.now());
-        faults->add_rail(port->open->name(), port->rehearsal, /*link_alone=*/true);
+      const std::string& name = port->open->name();
+      std::vector<config::Fault> own;
+      for (const config::Fault& fault : config_.rdma.faults) {
+        if (fault.rail == "*" || fault.rail == name) {
+          own.push_back(fault);
+        }
+      }
+      if (process_->faults() != nullptr || !own.empty()) {
+        port->rehearsal = std::make_shared<engine::Rehearsal>(name, std::move(own), first.engine.now());
+      }
+      if (process_->faults() != nullptr) {
+        process_->faults()->add_rail(name, port->rehearsal, /*is_port=*/true);
       }
     }
   }

@@ -18,12 +18,12 @@ constexpr Duration kLookInterval = std::chrono::milliseconds(100);
 FaultControl::FaultControl(observe::Page& page, std::shared_ptr<engine::Rehearsal> process)
     : mailbox_(page), process_(std::move(process)) {}
 
-void FaultControl::add_rail(std::string name, std::shared_ptr<engine::Rehearsal> rehearsal, bool link_alone) {
-  rails_.push_back({std::move(name), std::move(rehearsal), link_alone});
+void FaultControl::add_rail(std::string name, std::shared_ptr<engine::Rehearsal> rehearsal, bool is_port) {
+  rails_.push_back({std::move(name), std::move(rehearsal), is_port});
 }
 
 bool FaultControl::Target::takes(const config::Fault& fault) const {
-  return rehearsal != nullptr && (!link_alone || fault.kind == config::FaultKind::down);
+  return rehearsal != nullptr && (!is_port || config::is_for_ports(fault.kind));
 }
 
 void FaultControl::on_time(Instant now) {
@@ -83,9 +83,9 @@ std::string FaultControl::why_not(const config::Fault& fault) const {
     }
     some |= rail.takes(fault);
     if (fault.rail == rail.name && !rail.takes(fault)) {
-      return rail.link_alone ? "its packets are an HCA's: only its link can be taken (down)"
-                             : "its packets are the kernel's, or the process has started without it: "
-                               "nothing can be done to it";
+      return rail.is_port ? "its packets are an HCA's, which cannot lose some of them or stall on purpose"
+                          : "its packets are the kernel's, or the process has started without it: "
+                            "nothing can be done to it";
     }
   }
   if (some) {

@@ -32,9 +32,9 @@ class FaultControl final : public engine::Tended {
   // The page outlives it. `process`: of all engines.
   FaultControl(observe::Page& page, std::shared_ptr<engine::Rehearsal> process);
 
-  // `rehearsal`: null if nothing can be done to the rail. `link_alone`: its packets are an HCA's, so that
-  // only its link can fail.
-  void add_rail(std::string name, std::shared_ptr<engine::Rehearsal> rehearsal, bool link_alone = false);
+  // `rehearsal`: null if nothing can be done to the rail. `is_port`: its packets are an HCA's, so that there
+  // are fewer faults (config::is_for_ports()).
+  void add_rail(std::string name, std::shared_ptr<engine::Rehearsal> rehearsal, bool is_port = false);
   // Returns false if nothing can be asked, for want of a page.
   [[nodiscard]] bool works() const { return mailbox_.works(); }
 
@@ -45,7 +45,7 @@ class FaultControl final : public engine::Tended {
   struct Target {
     std::string name;
     std::shared_ptr<engine::Rehearsal> rehearsal;
-    bool link_alone = false;
+    bool is_port = false;
     [[nodiscard]] bool takes(const config::Fault& fault) const;
   };
 

@@ -203,6 +203,17 @@ TEST_CASE("each rail gets its faults, and the line for the log names those that 
   CHECK(config->notes.empty());
 }
 
+TEST_CASE("where there are no TCP rails, faults are for RDMA ports, if these can have them") {
+  const auto config =
+      load_environment({{kFaultVariable, "mlx5_0:1:silent@1s+2s;*:rate=1G@2s;mlx5_0:1:loss=1%@3s"}});
+  REQUIRE(config.ok());
+  REQUIRE(config->rdma.faults.size() == 2);
+  CHECK((config->rdma.faults[0].rail == "mlx5_0:1" && config->rdma.faults[0].kind == FaultKind::silent));
+  CHECK(config->rdma.faults[1].kind == FaultKind::rate);
+  CHECK_THAT(config->rehearsal, Contains("\"*:rate=1G@2s\" is for RDMA ports of that name alone") &&
+                                    Contains("\"mlx5_0:1:loss=1%@3s\" changes nothing here"));
+}
+
 TEST_CASE("a fault of a rail of the kernel's TCP changes nothing, and the line for the log says so") {
   const auto config = load_environment(
       {{"TFABRIC_TCP_RAILS", "kernel:eth0,name=k;memif:name=a"}, {kFaultVariable, "*:silent@3s"}});

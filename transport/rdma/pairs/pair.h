@@ -21,6 +21,7 @@
 #include "base/time.h"
 #include "transport/engine/turn.h"
 #include "transport/rdma/pairs/block.h"
+#include "transport/rdma/pairs/brake.h"
 #include "transport/rdma/pairs/control.h"
 #include "transport/rdma/pairs/send_queue.h"
 #include "transport/rdma/verbs/owners.h"
@@ -61,6 +62,7 @@ class Pair {
     std::shared_ptr<lane::AnnouncementBlock> announcements;
     // It enters its id here when it begins to close, for go_on_closing().
     std::vector<std::uint32_t>* closing = nullptr;
+    Brake* brake = nullptr;  // the carrier's
   };
   // Work requests that the queue pair holds, of sends and of receives, and so completions at once.
   [[nodiscard]] static std::uint32_t sends_of(bool sender) { return sender ? 512 : 320; }
@@ -94,7 +96,7 @@ class Pair {
   // --- what is sent; it is ready
   // How many immediates may be given now, and how many work requests.
   [[nodiscard]] std::uint32_t window() const;
-  [[nodiscard]] std::uint32_t room() const { return send_->free(); }
+  [[nodiscard]] std::uint32_t room() const { return options_.brake->holds() ? send_->room() : send_->free(); }
   void stage(const Work& work) TF_IN_TURN;
   // The same, with an immediate, which is the end of what was given. Returns the position behind it.
   std::uint64_t stage_end(Work work, const Immediate& immediate) TF_IN_TURN;
@@ -108,6 +110,8 @@ class Pair {
   void post() TF_IN_TURN;
   // An empty write, whose completion shows that the other end's adapter answers.
   void probe() TF_IN_TURN;
+  // The brake holds nothing back any more.
+  void on_released() TF_IN_TURN;
 
   // --- positions
   [[nodiscard]] std::uint64_t given() const { return given_; }
@@ -121,7 +125,7 @@ class Pair {
   [[nodiscard]] std::optional<Notice> notice(std::uint8_t slot) const;
 
   // --- how it is
-  [[nodiscard]] bool is_awaited() const { return send_ && send_->awaited(); }
+  [[nodiscard]] bool is_awaited() const { return send_ && (send_->awaited() || held_); }
   // The process did not run for so long.
   void forgive(Duration pause) { progressed_at_ += pause; }
   // When something was last completed, or began to be waited for.
@@ -156,6 +160,7 @@ class Pair {
   [[nodiscard]] int connect_now();
   // Returns how many were posted: all, unless `returned` is an error.
   std::uint32_t post_receives(std::uint32_t count, int& returned);
+  void post_chain() TF_IN_TURN;
   void signal();
   void measure(Duration gap);
   void take_receive(const ibv_wc& completion) TF_IN_TURN;
@@ -194,6 +199,7 @@ class Pair {
   bool in_error_ = false;             // the queue pair is in the error state for all we know
   bool device_lost_ = false;
   bool last_posted_ = false;  // post_last()
+  bool held_ = false;         // what is staged waits for the brake
 };
 
 }  // namespace tfabric::rdma::pairs

@@ -39,8 +39,8 @@ Notice& Pair::next_notice() {
 }
 
 void Pair::stage(const Work& work) {
-  if (send_->room() == 0) {
-    post();
+  if (state_ == State::ready && send_->room() == 0) {
+    post_chain();  // whatever the brake says
   }
   if (state_ != State::ready) {
     return;
@@ -49,6 +49,7 @@ void Pair::stage(const Work& work) {
   ++work_;
   ++staged_;
   unsignalled_bytes_ += work.length;
+  options_.brake->take(work.length);
   if (unsignalled_bytes_ >= kSignalBytes) {
     signal();
   }
@@ -95,15 +96,23 @@ std::uint64_t Pair::stage_end(Work work, const Immediate& immediate) {
 }
 
 void Pair::post() {
-  if (state_ != State::ready || std::exchange(staged_, 0) == 0) {
+  if (state_ != State::ready || staged_ == 0) {
     return;
   }
+  if (!is_awaited()) {
+    progressed_at_ = std::max(progressed_at_, options_.connection.now());
+  }
+  held_ = options_.brake->holds();
+  if (!held_) {
+    post_chain();
+  }
+}
+
+void Pair::post_chain() {
+  staged_ = 0;
   // Work without an immediate is signalled only if no signalled work is outstanding: some completion must
   // show whether the peer answers.
   const bool waited_for = !marks_.empty() && static_cast<std::int32_t>(marks_.back().work - signalled_) > 0;
-  if (!send_->awaited()) {
-    progressed_at_ = std::max(progressed_at_, options_.connection.now());
-  }
   if (waited_for || !send_->awaited()) {
     signal();
   }
@@ -113,9 +122,17 @@ void Pair::post() {
 }
 
 void Pair::probe() {
-  if (state_ == State::ready && send_->free() > 0 && !send_->awaited()) {
+  if (state_ == State::ready && send_->free() > 0 && !is_awaited()) {
     stage({.remote = there_.memory, .rkey = there_.key});
     post();
+  }
+}
+
+void Pair::on_released() {
+  give_credit();  // there may have been no room for it
+  post();
+  if (user_ != nullptr) {
+    user_->on_room();
   }
 }
 
@@ -127,7 +144,8 @@ std::uint64_t Pair::own_credit_offset() const {
 }
 
 void Pair::give_credit() {
-  if (state_ != State::ready || taken_ == credit_given_ || send_->free() == 0) {
+  if (state_ != State::ready || taken_ == credit_given_ || send_->free() == 0 ||
+      (options_.brake->holds() && send_->room() == 0)) {
     return;
   }
   own_credit() = credit_given_ = taken_;

@@ -106,6 +106,9 @@ Result<std::unique_ptr<lane::OfferedLane>> PortCarrier::take_up(std::span<const 
   if (!there) {
     return Error{Errc::internal, "the peer's offer of a queue pair is malformed"};
   }
+  if (is_deaf_) {  // the adapter would acknowledge all that comes on it, and nobody would miss a thing
+    return Error{Errc::unusable, fmt::format("rail {} is silent on purpose", name())};
+  }
   // What it sends is short: announcements, and that something has come.
   const int own = options_.control_traffic_class;
   std::unique_ptr<lane::OfferedLane> lane =
@@ -165,7 +168,8 @@ std::unique_ptr<PairLane> PortCarrier::make(const std::shared_ptr<lane::Announce
                                                      .id = id_of(number, ++place->generation),
                                                      .sends = sends,
                                                      .announcements = block,
-                                                     .closing = &closing_});
+                                                     .closing = &closing_,
+                                                     .brake = &brake_});
   auto lane = std::make_unique<PairLane>(*this, place->pair, ends);
   place->lane = lane.get();
   return lane;
@@ -272,6 +276,21 @@ void PortCarrier::mind_link() {
   }
 }
 
+// Packets are the adapter's. What this end does not post does not go out, and what it does not look at has
+// not come; the adapter acknowledges that all the same.
+void PortCarrier::mind_faults() {
+  const engine::FaultEffect effect = options_.rehearsal->effect(now_);
+  is_deaf_ = effect.nothing_in;
+  if (!brake_.set(effect, now_)) {
+    return;
+  }
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (const std::shared_ptr<Pair> pair = place(i).pair) {
+      pair->on_released();
+    }
+  }
+}
+
 void PortCarrier::on_device_lost() {
   absences_ += lost_ || away_ ? 0 : 1;
   lost_ = lost_.value_or(now_);
@@ -350,7 +369,7 @@ void PortCarrier::pass_news() {
 bool PortCarrier::receive(Instant now) {
   now_ = now;
   options_.control->take_results();
-  bool any = poll();
+  bool any = (!is_deaf_ || !closing_.empty()) && poll();
   if (!noted_.empty()) {
     any = true;
     pass_news();
@@ -372,6 +391,7 @@ void PortCarrier::on_time(Instant now) {
   now_ = now;
   if (options_.rehearsal != nullptr) {
     options_.rehearsal->report(now);
+    mind_faults();
     mind_link();
   }
   if (is_unused()) {

@@ -31,7 +31,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
     int traffic_class = -1, service_level = -1, control_traffic_class = -1;
     std::unique_ptr<Control> control;
     const LocalMemory* memory = nullptr;             // outlives the carrier
-    std::shared_ptr<engine::Rehearsal> rehearsal{};  // of the port's link; null: there will be none
+    std::shared_ptr<engine::Rehearsal> rehearsal{};  // of the port; null: there will be none
     int completions = 16384;  // entries of the first completion queue; more are made as needed
   };
   explicit PortCarrier(Options options);
@@ -141,6 +141,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
                                  const Service& service) TF_IN_TURN;
   std::optional<std::size_t> queue_for(std::uint32_t completions);
   void mind_link() TF_IN_TURN;
+  void mind_faults() TF_IN_TURN;
   void make_flusher() TF_IN_TURN;
   void drop_flusher() TF_IN_TURN;
   // Nothing has ever been made of it, and nothing is being done.
@@ -168,6 +169,9 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   std::optional<Instant> lost_, away_;
   std::uint64_t absences_ = 0;
   bool up_ = true;  // the link, as far as it is known and not rehearsed
+  // Of rehearsed faults: nothing comes in, but for what ends pairs.
+  bool is_deaf_ = false;
+  Brake brake_;
   std::uint64_t stale_ = 0;
   Counters past_;  // of pairs that are gone; completions and flushes of all
 };

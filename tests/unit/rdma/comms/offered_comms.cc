@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -119,6 +120,8 @@ void OfferedComms::add_port(std::size_t host, const Options& options, bool in_re
   made.connection.now = Fabric::now;
   made.control = std::make_unique<LateControl>();
   made.memory = &groups_[host]->memory_of(number);
+  made.rehearsal = port.rehearsal =
+      std::make_shared<engine::Rehearsal>(rail.name, std::vector<config::Fault>(), Fabric::now());
   auto carrier = std::make_unique<PortCarrier>(std::move(made));
   port.carrier = carrier.get();
   groups_[host]->add({.ways = port.way.get(),
@@ -355,6 +358,20 @@ void OfferedComms::register_anew() {
   auto to = receiver->register_memory(to_.data(), to_.size(), kind);
   REQUIRE(to.ok());
   REQUIRE(receiver->deregister_memory(std::exchange(to_region_, *to)).ok());
+}
+
+void OfferedComms::rehearse(std::size_t host, std::size_t port, const std::string& fault, Duration time) {
+  const auto faults = config::parse_untimed_faults("*:" + fault);
+  REQUIRE(faults.ok());
+  REQUIRE(ports_[host][port]->rehearsal->add(faults->front(), Duration::zero(), time, Fabric::now()));
+}
+
+std::uint64_t OfferedComms::sent(std::size_t host, std::size_t port) {
+  const engine::Guard guard(fabric.host(host).engine.lock());
+  const auto& peers = ports_[host][port]->carrier->peers();
+  return std::accumulate(
+      peers.begin(), peers.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const engine::PeerTraffic& peer) { return sum + peer.sent_bytes; });
 }
 
 void OfferedComms::kill(std::size_t host, std::size_t port) {

@@ -90,6 +90,10 @@ class OfferedComms {
   void silence(std::size_t host, std::size_t port, Duration time) {
     verbs.silence(*ports_[host][port]->context, comm::test::Fabric::now() + time);
   }
+  // What TFABRIC_FAULT says of one port, at its end, or of all, as in "loss=1%".
+  void rehearse(std::size_t host, std::size_t port, const std::string& fault, Duration time);
+  // Bytes of messages that a port has sent.
+  [[nodiscard]] std::uint64_t sent(std::size_t host, std::size_t port);
   // The device dies, and its process learns of it.
   void kill(std::size_t host, std::size_t port);
 
@@ -104,6 +108,7 @@ class OfferedComms {
     std::unique_ptr<rdma::test::OneWay> way;
     std::unique_ptr<RegistrationCache> registrations;
     PortCarrier* carrier = nullptr;
+    std::shared_ptr<engine::Rehearsal> rehearsal;
   };
   static constexpr std::size_t kMemory = 8u << 20;
 

@@ -121,8 +121,9 @@ TEST_CASE("a process that is frozen on purpose does nothing with its comms, and 
   RehearsingHosts hosts;
   TwoHosts::Comms comms = hosts.connect();
   exchange(hosts, comms, 100);
-  REQUIRE(hosts.ask("rehearse 1s mlx5_0:1:silent") ==
-          "no in \"mlx5_0:1:silent\": its packets are an HCA's: only its link can be taken (down)");
+  REQUIRE(hosts.ask("rehearse 1s mlx5_0:1:loss=1%") ==
+          "no in \"mlx5_0:1:loss=1%\": its packets are an HCA's, which cannot lose some of them or stall on "
+          "purpose");
   REQUIRE(hosts.ask("rehearse 600ms freeze") == "ok");
   Duration longest{};
   for (const Instant begin = monotonic_now(); monotonic_now() - begin < 1500ms;) {
@@ -146,6 +147,24 @@ TEST_CASE("a port whose link is taken on purpose carries nothing until it is giv
   REQUIRE(eventually([&] {
     exchange(hosts, comms, 1000);
     return hosts.network.connected().size() == 2;
+  }));
+}
+
+TEST_CASE("a port that is silent on purpose is given up, and carries again afterwards") {
+  RehearsingHosts hosts;
+  TwoHosts::Comms comms = hosts.connect();
+  exchange(hosts, comms, 100);
+  REQUIRE(hosts.ask("rehearse 60s mlx5_0:1:silent") == "ok");
+  REQUIRE(eventually([&] {
+    const std::uint64_t before = hosts.network.immediates;
+    exchange(hosts, comms, 1000);
+    return hosts.network.immediates == before;
+  }));
+  REQUIRE(hosts.ask("end") == "ok 1 ended");
+  REQUIRE(eventually([&] {
+    const std::uint64_t before = hosts.network.immediates;
+    exchange(hosts, comms, 1000);
+    return hosts.network.immediates > before;
   }));
 }
 
