@@ -70,8 +70,9 @@ bool SendComm::can_offer(SendRoute& route) {
   if (!route.meets || !welcomed() || suspicion_.speaker(lane::kMaxControlBytes) == nullptr) {
     return false;
   }
-  route.waived = !context_.offered->prepare(route.rail_number);
-  return !route.waived;
+  const bool is_ready = context_.offered->prepare(route.rail_number);
+  route.waived = route.waived || !is_ready;
+  return is_ready;
 }
 
 bool SendComm::open_offered_lane(stripe::RouteId route) {

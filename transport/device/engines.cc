@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/log.h"
 #include "host/limits.h"
@@ -298,13 +299,17 @@ void Engines::log_rails() const {
       TF_INFO("NET/tfabric: {}", to_string(summary));
     }
   };
-  for (std::size_t i = 0; i < units_.front()->rails.size(); ++i) {
-    log(summary_of(i));
+  std::vector<std::string> names;  // a port is several devices', at times
+  for (const auto& rail : units_.front()->rails) {
+    names.push_back(rail->config().name);
   }
   for (const auto& unit : units_) {
-    for (const std::string& other : unit->others) {
-      log(summary_of(*unit, other));
-    }
+    std::copy_if(
+        unit->others.begin(), unit->others.end(), std::back_inserter(names),
+        [&](const std::string& name) { return std::find(names.begin(), names.end(), name) == names.end(); });
+  }
+  for (const std::string& name : names) {
+    log(summary_of(name));
   }
   for (const auto& unit : units_) {
     if (unit->report != nullptr) {
@@ -319,43 +324,32 @@ void Engines::log_rails() const {
   }
 }
 
-RailSummary Engines::summary_of(Unit& unit, const std::string& other) {
-  const engine::Guard guard(unit.engine.lock());
-  const observe::RailFacts facts = unit.report->facts_of(other);
-  return {.rail = other,
-          .sent = facts.sent_bytes,
-          .received = facts.received_bytes,
-          .payload = facts.payload_bytes,
-          .absences = facts.absences,
-          .busy = Duration(static_cast<Duration::rep>(facts.busy_ns)),
-          .losses = unit.peers.paths.losses_of(other)};
-}
-
-// Of the rail with this number, over all engines.
-RailSummary Engines::summary_of(std::size_t rail) const {
-  RailSummary summary{.rail = units_.front()->rails[rail]->config().name, .losses = {}};
+// Over all engines.
+RailSummary Engines::summary_of(const std::string& name) const {
+  RailSummary summary{.rail = name, .counts_bytes = false, .losses = {}};
   for (const auto& unit : units_) {
     const engine::Guard guard(unit->engine.lock());
-    summary.losses += unit->peers.paths.losses_of(summary.rail);
-    rails::Rail& end = *unit->rails[rail];
-    link::Link* link = end.network();
+    summary.losses += unit->peers.paths.losses_of(name);
+    const auto end = std::find_if(unit->rails.begin(), unit->rails.end(),
+                                  [&](const auto& rail) { return rail->config().name == name; });
+    link::Link* link = end == unit->rails.end() ? nullptr : (*end)->network();
+    std::uint64_t absences = link == nullptr ? 0 : link->absences();
     if (unit->report != nullptr) {
-      const observe::RailFacts facts = unit->report->facts_of(summary.rail);
+      const observe::RailFacts facts = unit->report->facts_of(name);
       summary.sent += facts.sent_bytes;
       summary.received += facts.received_bytes;
       summary.payload += facts.payload_bytes;
       summary.repeated += facts.repeated_bytes;
       summary.busy = std::max(summary.busy, Duration(static_cast<Duration::rep>(facts.busy_ns)));
+      absences = link == nullptr ? facts.absences : absences;
     } else if (link != nullptr) {
       summary.sent += link->counters().tx_bytes;
       summary.received += link->counters().rx_bytes;
       summary.payload += link->counters().tx_payload;
       summary.repeated += link->counters().tx_repeated;
     }
-    summary.counts_bytes = link != nullptr || unit->report != nullptr;
-    if (link != nullptr) {
-      summary.absences = std::max(summary.absences, link->absences());  // engines have one link in common
-    }
+    summary.counts_bytes = summary.counts_bytes || link != nullptr || unit->report != nullptr;
+    summary.absences = std::max(summary.absences, absences);  // engines have one link in common
   }
   return summary;
 }

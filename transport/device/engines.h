@@ -93,8 +93,7 @@ class Engines {
   bool add_absent(const config::Rail& rail);
   void linger();
   void log_rails() const;
-  [[nodiscard]] RailSummary summary_of(std::size_t rail) const;
-  static RailSummary summary_of(Unit& unit, const std::string& other);
+  [[nodiscard]] RailSummary summary_of(const std::string& rail) const;
   void log_counters() const;
 
   link::PortMap ports_;

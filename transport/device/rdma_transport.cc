@@ -298,9 +298,13 @@ class RdmaTransport final : public transport::Transport {
   // On the watcher's thread. That a queue pair has failed shows in its completions.
   void on_event(const std::vector<UsedPort*>& ports, const rdma::AsyncEvent& event) {
     const bool fatal = event.type == IBV_EVENT_DEVICE_FATAL || event.type == IBV_EVENT_CQ_ERR;
+    rdma::Host host = host_;
+    if (rdma::changes_ports(event.type)) {
+      host.addresses = host::local_addresses();
+    }
     for (UsedPort* port : ports) {
       if (rdma::changes_ports(event.type)) {
-        examine_again(*port);
+        examine_again(*port, host);
       }
       for (const UsedPort::Use& use : port->uses) {
         if (fatal && config_.rdma.return_async_events) {
@@ -311,9 +315,7 @@ class RdmaTransport final : public transport::Transport {
     }
   }
 
-  void examine_again(UsedPort& used) {
-    rdma::Host host = host_;
-    host.addresses = host::local_addresses();
+  void examine_again(UsedPort& used, const rdma::Host& host) {
     const rdma::Port port =
         examine_port_of(verbs_, host, config_.rdma, used.open->hca(), used.open->port().number);
     if (port.gid) {

@@ -87,6 +87,9 @@ void EngineReport::take_peers(const RailAccount& account) {
 observe::RailFacts EngineReport::facts_of(std::string_view rail) {
   const auto account = std::find_if(rails_.begin(), rails_.end(),
                                     [&](const RailAccount& one) { return one.rail.name == rail; });
+  if (account == rails_.end()) {
+    return {};
+  }
   take_peers(*account);
   return facts_of(*account);
 }

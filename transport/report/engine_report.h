@@ -47,7 +47,7 @@ class EngineReport final : public engine::Observer {
   void add(ShownComm& comm) TF_IN_TURN;
   void remove(ShownComm& comm) TF_IN_TURN;
   [[nodiscard]] CommWatch& watch() TF_IN_TURN { return watch_; }
-  // What the page would say of the rail with this name now. It must have been added.
+  // What the page would say of the rail with this name now; zeros if there is none.
   [[nodiscard]] observe::RailFacts facts_of(std::string_view rail) TF_IN_TURN;
   // CPU time of the threads that have turned the engine.
   [[nodiscard]] Duration cpu_time() const TF_IN_TURN {
