@@ -128,38 +128,6 @@ nlohmann::json json_of(const rdma::Hca& hca) {
   return out;
 }
 
-// The names of a device's ports.
-struct NamedDevice {
-  std::vector<std::string> own, reserve;
-};
-
-// Those that all ports would be which are used, if each of them can be opened.
-std::vector<NamedDevice> devices_of(const rdma::Discovery& found, const config::Config& config) {
-  std::vector<std::string> names;
-  std::vector<rdma::PlannedPort> ports;
-  for (const rdma::Hca& hca : found.hcas) {
-    for (const rdma::Port& port : hca.ports) {
-      for (const rdma::Function function : functions_of(hca, config.rdma.data_direct)) {
-        if (port.excluded.empty()) {
-          names.push_back(port_name(hca, port, function));
-          ports.push_back(planned(hca, port, function));
-        }
-      }
-    }
-  }
-  std::vector<NamedDevice> devices;
-  for (const rdma::DevicePorts& device : plan_devices(ports, config.rdma.bond, config.tcp.reserve)) {
-    NamedDevice& named = devices.emplace_back();
-    for (const std::size_t own : device.own) {
-      named.own.push_back(names[own]);
-    }
-    for (const std::size_t reserve : device.reserve) {
-      named.reserve.push_back(names[reserve]);
-    }
-  }
-  return devices;
-}
-
 // Returns what `show` makes of the ports of this host. They are open only during the call.
 template <class Show>
 auto look(const Result<config::Config>& config, const Show& show) {
@@ -180,7 +148,7 @@ std::string to_text(const rdma::Discovery& found, const config::Config& config) 
   for (const rdma::Hca& hca : found.hcas) {
     text += text_of(hca);
   }
-  for (const NamedDevice& device : devices_of(found, config)) {
+  for (const rdma::NamedDevice& device : rdma::devices_of(found.hcas, config)) {
     text += fmt::format("  device {}: {}the kernel's connection as a life-boat\n", fmt::join(device.own, "+"),
                         device.reserve.empty()
                             ? std::string()
@@ -198,7 +166,7 @@ nlohmann::json to_json(const rdma::Discovery& found, const config::Config& confi
     out["hcas"].push_back(json_of(hca));
   }
   out["devices"] = nlohmann::json::array();
-  for (const NamedDevice& device : devices_of(found, config)) {
+  for (const rdma::NamedDevice& device : rdma::devices_of(found.hcas, config)) {
     out["devices"].push_back({{"ports", device.own}, {"reserve", device.reserve}});
   }
   return out;

@@ -73,6 +73,7 @@ constexpr auto kNames = std::to_array<Name>({
     {Id::rdma_not_usable, "rdma-not-usable"},
     {Id::rdma_not_used, "rdma-not-used"},
     {Id::rdma_port_used, "rdma-port-used"},
+    {Id::rdma_stands_in, "rdma-stands-in"},
     {Id::rdma_port_left_out, "rdma-port-left-out"},
     {Id::rdma_gpu_memory, "rdma-gpu-memory"},
     {Id::nccl_net_other, "nccl-net-other"},

@@ -80,6 +80,7 @@ enum class Id : std::uint8_t {
   rdma_not_usable,
   rdma_not_used,
   rdma_port_used,
+  rdma_stands_in,
   rdma_port_left_out,
   rdma_gpu_memory,
   nccl_net_other,

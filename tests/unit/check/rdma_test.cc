@@ -49,8 +49,32 @@ TEST_CASE("RDMA is used where no TCP rails are configured, with notes about port
   REQUIRE(report.verdict.text == "NCCL uses tfabric here, RDMA over mlx5_0:1");
   REQUIRE(text_of(report, Id::rdma_port_used) ==
           "note mlx5_0:1: is used: RoCE, 100 Gbit/s, by GID 3 ::ffff:10.0.0.5 (RoCE v2, IPv4) | ");
+  REQUIRE(
+      text_of(report, Id::rdma_stands_in) ==
+      "note mlx5_0:1: if it is lost, the kernel's connection carries, which is slow; memory of GPUs waits "
+      "then | ");
   REQUIRE(text_of(report, Id::rdma_gpu_memory) == "note mlx5_0: reaches GPU memory: by nv_peer_mem | ");
   REQUIRE_THAT(text_of(report, Id::tcp_not_configured), StartsWith("note "));
+}
+
+TEST_CASE("what stands in for the ports of a device is a note") {
+  const BrokenHost broken;
+  const Report report = broken.examine([] {
+    rdma::Survey survey = one_hca();
+    for (const char* name : {"mlx5_1", "mlx5_2"}) {
+      rdma::Hca& hca = survey.found.hcas.emplace_back();
+      hca.name = name;
+      hca.gpu_memory = survey.found.hcas.front().gpu_memory;
+      hca.ports = {used_port(), used_port()};
+      hca.ports.back().number = 2;
+    }
+    return survey;
+  });
+  CHECK_THAT(
+      to_text(report),
+      Contains("mlx5_0:1: if it is lost, mlx5_1:1 and mlx5_2:1 stand in, and without these the kernel's") &&
+          Contains("mlx5_2:1+mlx5_2:2: goes on while one of its ports works; if all are lost, mlx5_0:1 and "
+                   "mlx5_1:1 stand in"));
 }
 
 TEST_CASE("RDMA that could be used instead of TCP is a note") {

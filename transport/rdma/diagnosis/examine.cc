@@ -8,6 +8,7 @@
 
 #include "host/sysfs.h"
 #include "transport/bootstrap/addresses.h"
+#include "transport/rdma/ports/port_plan.h"
 
 namespace tfabric::rdma {
 namespace {
@@ -66,6 +67,23 @@ void check_hca(const config::Rdma& wishes, const Hca& hca, Findings& findings) {
                   fmt::format("{} GPU memory: {}", hca.gpu_memory.any() ? "reaches" : "does not reach",
                               hca.gpu_memory.reason),
                   hca.gpu_memory.any() ? "" : "modprobe nvidia-peermem, where there are GPUs");
+  }
+}
+
+// What carries when a device's ports are lost, one after the other.
+void report_devices(const Survey& survey, const config::Config& config, Findings& findings) {
+  for (const NamedDevice& device : devices_of(survey.found.hcas, config)) {
+    const bool several = device.own.size() > 1;
+    findings.note(
+        Id::rdma_stands_in, fmt::format("{}", fmt::join(device.own, "+")),
+        fmt::format("{}if {} lost, {}the kernel's connection carries, which is slow; memory of GPUs "
+                    "waits then",
+                    several ? "goes on while one of its ports works; " : "", several ? "all are" : "it is",
+                    device.reserve.empty()
+                        ? std::string()
+                        : fmt::format("{} stand{} in, and without {} ", fmt::join(device.reserve, " and "),
+                                      device.reserve.size() == 1 ? "s" : "",
+                                      device.reserve.size() == 1 ? "that" : "these")));
   }
 }
 
@@ -155,6 +173,7 @@ diagnosis::Diagnosis diagnose(const Survey& survey, const config::Config& config
     check_hca(config.rdma, hca, result.findings);
   }
   if (result.usable) {
+    report_devices(survey, config, result.findings);
     check_memlock(host, result.findings);
   } else {
     report_unusable(config, survey, result.findings);

@@ -87,4 +87,30 @@ std::vector<DevicePorts> plan_devices(std::span<const PlannedPort> ports, config
   return devices;
 }
 
+std::vector<NamedDevice> devices_of(std::span<const Hca> hcas, const config::Config& config) {
+  std::vector<std::string> names;
+  std::vector<PlannedPort> ports;
+  for (const Hca& hca : hcas) {
+    for (const Port& port : hca.ports) {
+      for (const Function function : functions_of(hca, config.rdma.data_direct)) {
+        if (port.excluded.empty()) {
+          names.push_back(port_name(hca, port, function));
+          ports.push_back(planned(hca, port, function));
+        }
+      }
+    }
+  }
+  std::vector<NamedDevice> devices;
+  for (const DevicePorts& device : plan_devices(ports, config.rdma.bond, config.tcp.reserve)) {
+    NamedDevice& named = devices.emplace_back();
+    for (const std::size_t own : device.own) {
+      named.own.push_back(names[own]);
+    }
+    for (const std::size_t reserve : device.reserve) {
+      named.reserve.push_back(names[reserve]);
+    }
+  }
+  return devices;
+}
+
 }  // namespace tfabric::rdma
