@@ -71,6 +71,7 @@ Status RecvComm::take_lane(std::unique_ptr<Lane>& lane, const session::Hello& he
 // The lane carries from here on.
 void RecvComm::on_joined(Lane& lane) {
   lane.join();
+  most_offered_ = std::max(most_offered_, offered_lanes());
   end_outage();
   for (const stripe::Graves::Grave& grave : graves_.unsettled()) {
     lane.tell(lane::encode_position(lane::RecordType::buried, grave));

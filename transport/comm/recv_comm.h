@@ -83,7 +83,10 @@ class RecvComm final : public transport::RecvComm,
   void on_joined(lane::Lane& lane) TF_IN_TURN;
 
   // --- lanes that are opened by offers (recv_offers.cc)
-  void tell_rails(lane::Lane& lane) const TF_IN_TURN;
+  void tell_rails(lane::Lane& lane) TF_IN_TURN;
+  void tell_changed_rails() TF_IN_TURN;
+  [[nodiscard]] std::uint64_t rail_changes() const TF_IN_TURN;
+  [[nodiscard]] std::size_t offered_lanes() const TF_IN_TURN;
   Status on_offer(std::span<const std::byte> body) TF_IN_TURN;
   Status on_ready(std::span<const std::byte> body) TF_IN_TURN;
   void answer_offers() TF_IN_TURN;
@@ -124,6 +127,8 @@ class RecvComm final : public transport::RecvComm,
   stripe::Graves graves_;
   const bool takes_offers_;                           // the sender makes some
   std::vector<lane::OfferedLane*> unanswered_;        // lanes whose offers were taken up
+  std::size_t most_offered_ = 0;                      // lanes of these that carried at once
+  std::uint64_t told_changes_ = 0;                    // of the rails, when the sender was last told of them
   const std::unique_ptr<lane::Announcer> announcer_;  // null: receives are counted, and not announced
   // The receives that the sender knows of, which matters if they are not announced one by one.
   stripe::GroupId told_;

@@ -9,11 +9,12 @@ namespace tfabric::comm {
 
 using lane::Lane;
 
-// A sender that has been told so before takes no notice.
-void RecvComm::tell_rails(Lane& lane) const {
+// A sender that has been told before dials again those that it has no lane over.
+void RecvComm::tell_rails(Lane& lane) {
   if (!takes_offers_) {
     return;
   }
+  told_changes_ = rail_changes();
   const std::size_t count = offers() ? context_.offered->count() : 0;
   for (std::size_t i = 0; i < count; ++i) {
     lane.tell(lane::encode({.number = static_cast<std::uint8_t>(i),
@@ -23,6 +24,33 @@ void RecvComm::tell_rails(Lane& lane) const {
   if (count == 0) {
     lane.tell(lane::encode({.text = {}}));
   }
+}
+
+// The sender, which dials, cannot see that a rail of this end has come back, or has another address.
+void RecvComm::tell_changed_rails() {
+  if (!takes_offers_ || rail_changes() == told_changes_) {
+    return;
+  }
+  if (Lane* speaker = suspicion_.speaker(lane::kMaxControlBytes); speaker != nullptr) {
+    tell_rails(*speaker);
+  }
+}
+
+std::uint64_t RecvComm::rail_changes() const {
+  std::uint64_t changes = 0;
+  for (std::size_t i = 0; offers() && i < context_.offered->count(); ++i) {
+    const lane::OfferingCarrier* carrier = context_.offered->at(i);
+    changes += carrier == nullptr ? 0 : carrier->changes();
+  }
+  return changes;
+}
+
+std::size_t RecvComm::offered_lanes() const {
+  return static_cast<std::size_t>(
+      std::count_if(lanes_.begin(), lanes_.end(), [this](const auto& lane) TF_IN_TURN {
+        return lane->carries() && lane->traits().places_remotely &&
+               !context_.offered->is_in_reserve(rail_of(*lane));
+      }));
 }
 
 Status RecvComm::on_offer(std::span<const std::byte> body) {

@@ -51,6 +51,7 @@ void RecvComm::bury(Lane& lane) {
   } else {
     graves_.forbid(lane.serial());  // it has no position yet, and no other lane may be taken for it
   }
+  tend();
   retell();
 }
 
@@ -143,11 +144,15 @@ void RecvComm::retell() {
 }
 
 void RecvComm::on_time(Instant now) {
+  if (rests(now)) {
+    return;
+  }
   mind_goodbye(now);
   if (ended_) {
     return;
   }
   judge_suspects(now);
+  tell_changed_rails();
   // A message that is too large for its receive waits for the report, and is an error then.
   constexpr Duration kLongest = std::chrono::milliseconds(20);
   if (now - told_at_ >= kLongest) {
@@ -161,7 +166,11 @@ void RecvComm::on_time(Instant now) {
   }
   if (lanes_.any_carries() && !in_outage() && !suspicion_.any() && !goodbye_ &&
       (announcer_ != nullptr || told_ == inbox_.next_group())) {
-    leave();
+    if (offered_lanes() < most_offered_) {
+      tend(/*idly=*/true);
+    } else {
+      leave();
+    }
   }
 }
 

@@ -36,6 +36,7 @@ struct SendRoute {
   Duration pause = kFirstPause;   // from a loss to the next try
   std::optional<Instant> joined;  // when a lane was last welcomed
   bool away = false;              // there was no link when it was last tried
+  std::uint64_t changes = 0;      // the carrier's, when it was last tried
   bool tried = false;             // a lane was opened, or was to be
   bool awake = false;             // the path measures what is sent
   bool spare = false;             // one of its rails has another route of the class: one host has more rails
@@ -211,6 +212,7 @@ class SendComm final : public transport::SendComm,
   };
   bool open_offered_lane(stripe::RouteId route) TF_IN_TURN;
   Status on_rail(std::span<const std::byte> body) TF_IN_TURN;
+  Status meet_rails();
   Status on_accept(std::span<const std::byte> body) TF_IN_TURN;
   void go_on_offering(const lane::Lane& lane) TF_IN_TURN;
   void go_on_offering() TF_IN_TURN;

@@ -27,20 +27,37 @@ Status SendComm::on_rail(std::span<const std::byte> body) {
   if (!whole) {
     return {};
   }
-  const auto meetings = context_.offered->meet(peer_rails_);
-  if (!meetings) {
-    begin_without_offers(meetings.error());
+  const Instant now = context_.engine.last_turn();
+  if (Status met = meet_rails(); !met) {
+    begin_without_offers(met.error());
     return {};
   }
+  // It says them anew when one has come back.
   for (SendRoute& route : routes_) {
-    if (route.by_offer) {
-      route.meets = (*meetings)[route.rail_number];
-      route.waived = !route.meets;
-    }
+    route.next_try = route.by_offer ? now : route.next_try;
   }
   tend();
-  dial_all(context_.engine.last_turn(), /*cut_off=*/false);
+  dial_all(now, /*cut_off=*/false);
   return {};
+}
+
+// Either end's addresses may change, and with them how two rails meet, and whether they can: what was found
+// once stays where nothing is found now, since an address that has gone may come back. Fails if nothing was
+// found ever.
+Status SendComm::meet_rails() {
+  const auto meetings = context_.offered->meet(peer_rails_);
+  bool any = false;
+  for (SendRoute& route : routes_) {
+    if (!route.by_offer) {
+      continue;
+    }
+    if (meetings && (*meetings)[route.rail_number]) {
+      route.meets = (*meetings)[route.rail_number];
+    }
+    route.waived = !route.meets;
+    any = any || route.meets;
+  }
+  return any || meetings ? Status() : Status(meetings.error());
 }
 
 // No lane is missed on the routes whose lanes are offered.

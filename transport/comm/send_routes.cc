@@ -213,11 +213,15 @@ bool SendComm::dial(stripe::RouteId number, Instant now) {
     route.away = true;
     return false;
   }
+  const bool changed = std::exchange(route.changes, carrier->changes()) != carrier->changes();
+  if (changed && route.meets) {
+    static_cast<void>(meet_rails());
+  }
   if (route.by_offer && !can_offer(route)) {
     return false;
   }
-  if (std::exchange(route.away, false)) {
-    route.next_try = now;  // the link is back
+  if (std::exchange(route.away, false) || changed) {
+    route.next_try = now;  // the link is back, or the address
   }
   if (now < route.next_try || does_without(route, now)) {
     return false;

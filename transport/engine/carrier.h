@@ -118,6 +118,9 @@ class Carrier {
   // Returns "rail eth1: no link since 14:03:07 UTC (20.3 s)", or of a wire that ends with its link what has
   // become of the process at its other end, for messages; empty while there is a link.
   [[nodiscard]] virtual std::string why_away(Instant now) const TF_IN_TURN = 0;
+  // How often it was told that there is a link, or that its addresses are others: what was tried in vain
+  // before may be possible now.
+  [[nodiscard]] virtual std::uint64_t changes() const TF_IN_TURN { return 0; }
   // Of all that was sent and has come, where Traits::shows_packets says so.
   [[nodiscard]] virtual CarrierCounters counters() const TF_IN_TURN { return {}; }
   // In no order.

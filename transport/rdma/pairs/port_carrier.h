@@ -48,9 +48,10 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
 
   // The device is dead, whatever its verbs say.
   void on_device_lost() TF_IN_TURN;
-  // The port has no link any more, or has one again. At first it has.
+  // The port has no link any more, or has one, again or with other GIDs. At first it has.
   void on_link(bool up) TF_IN_TURN {
     up_ = up;
+    changes_ += up ? 1 : 0;
     mind_link();
   }
 
@@ -93,6 +94,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   [[nodiscard]] std::string why_away(Instant now) const override TF_IN_TURN;
   [[nodiscard]] const std::deque<engine::PeerTraffic>& peers() const override TF_IN_TURN { return peers_; }
   [[nodiscard]] std::uint64_t absences() const override TF_IN_TURN { return absences_; }
+  [[nodiscard]] std::uint64_t changes() const override TF_IN_TURN { return changes_; }
 
   // --- engine::Polled
   bool receive(Instant now) override TF_IN_TURN;
@@ -167,7 +169,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   std::vector<std::uint32_t> closing_;  // ids of pairs
   Instant now_{};
   std::optional<Instant> lost_, away_;
-  std::uint64_t absences_ = 0;
+  std::uint64_t absences_ = 0, changes_ = 0;
   bool up_ = true;  // the link, as far as it is known and not rehearsed
   // Of rehearsed faults: nothing comes in, but for what ends pairs.
   bool is_deaf_ = false;

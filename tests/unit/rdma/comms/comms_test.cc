@@ -93,6 +93,28 @@ TEST_CASE("a comm goes on while ports fall silent, and over the kernel's lane wh
   REQUIRE(comms.finish(1s));
 }
 
+TEST_CASE("a port whose address comes back at another index is dialled at once, whichever end has it") {
+  const std::size_t host = GENERATE(0u, 1u);
+  const std::size_t ports = GENERATE(1u, 2u);
+  OfferedComms comms({.ports = {ports, ports}});
+  REQUIRE(comms.open());
+  comms.fabric.run_for(10ms);
+  for (const std::uint8_t index : {std::uint8_t{3}, std::uint8_t{1}}) {
+    comms.take_address(host, ports - 1);
+    for (int i = 0; i < 4; ++i) {
+      comms.exchange({100'000});
+    }
+    REQUIRE(comms.finish(2s));
+    comms.fabric.run_for(20s);  // the pauses between dials are several seconds by now
+    CHECK(comms.pairs() == ports - 1);
+    comms.give_address(host, ports - 1, index);
+    comms.fabric.run_for(200ms);
+    CHECK(comms.pairs() == ports);
+    comms.exchange({100'000});
+    REQUIRE(comms.finish(1s));
+  }
+}
+
 TEST_CASE("a device that dies takes its pairs with it, and nothing else") {
   const std::size_t host = GENERATE(0u, 1u);
   OfferedComms comms({});

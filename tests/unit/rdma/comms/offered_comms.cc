@@ -374,6 +374,18 @@ std::uint64_t OfferedComms::sent(std::size_t host, std::size_t port) {
       [](std::uint64_t sum, const engine::PeerTraffic& peer) { return sum + peer.sent_bytes; });
 }
 
+void OfferedComms::take_address(std::size_t host, std::size_t port) {
+  verbs.set_gid_index(*ports_[host][port]->context, std::nullopt);
+}
+
+void OfferedComms::give_address(std::size_t host, std::size_t port, std::uint8_t index) {
+  Port& of = *ports_[host][port];
+  verbs.set_gid_index(*of.context, index);
+  of.way->move_to(index);
+  const engine::Guard guard(fabric.host(host).engine.lock());
+  of.carrier->on_link(true);
+}
+
 void OfferedComms::kill(std::size_t host, std::size_t port) {
   verbs.kill(*ports_[host][port]->context);
   const engine::Guard guard(fabric.host(host).engine.lock());

@@ -94,6 +94,10 @@ class OfferedComms {
   void rehearse(std::size_t host, std::size_t port, const std::string& fault, Duration time);
   // Bytes of messages that a port has sent.
   [[nodiscard]] std::uint64_t sent(std::size_t host, std::size_t port);
+  // The port has no address any more, so that nothing passes, or has it again, at this index of its GIDs: its
+  // process learns of that.
+  void take_address(std::size_t host, std::size_t port);
+  void give_address(std::size_t host, std::size_t port, std::uint8_t index);
   // The device dies, and its process learns of it.
   void kill(std::size_t host, std::size_t port);
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "tests/unit/rdma/pairs/made_up_verbs.h"
@@ -13,6 +14,8 @@ struct MadeUpVerbs::Hca : ibv_context {
   MadeUpVerbs* provider = nullptr;
   Instant silent_until{};
   bool dead = false;
+  bool has_gid = true;
+  std::optional<std::uint8_t> gid_index;  // of its GID; nothing: whatever is asked for
 };
 
 struct MadeUpVerbs::Mr : ibv_mr {

@@ -82,6 +82,12 @@ void MadeUpVerbs::silence(ibv_context& hca, Instant until) {
   silenced.silent_until = std::max(silenced.silent_until, until);
 }
 
+void MadeUpVerbs::set_gid_index(ibv_context& hca, std::optional<std::uint8_t> index) {
+  const std::lock_guard lock(mutex_);
+  static_cast<Hca&>(hca).has_gid = index.has_value();
+  static_cast<Hca&>(hca).gid_index = index;
+}
+
 void MadeUpVerbs::kill(ibv_context& hca) {
   const std::lock_guard lock(mutex_);
   static_cast<Hca&>(hca).dead = true;
@@ -94,7 +100,7 @@ void MadeUpVerbs::kill(ibv_context& hca) {
 
 bool MadeUpVerbs::is_dead(const ibv_context& hca) const { return static_cast<const Hca&>(hca).dead; }
 
-bool MadeUpVerbs::is_cut(const Hca& hca) { return hca.dead || hca.silent_until > now_; }
+bool MadeUpVerbs::is_cut(const Hca& hca) { return hca.dead || !hca.has_gid || hca.silent_until > now_; }
 
 // --- objects
 
@@ -235,6 +241,11 @@ int MadeUpVerbs::modify_qp(ibv_qp* raw, ibv_qp_attr* attributes, int /*mask*/) {
     return EINVAL;  // as of one that has failed meanwhile
   }
   if (to == IBV_QPS_RTR) {
+    const std::uint8_t asked = attributes->ah_attr.grh.sgid_index;
+    if (attributes->ah_attr.is_global != 0 &&
+        (!qp.hca->has_gid || qp.hca->gid_index.value_or(asked) != asked)) {
+      return EINVAL;
+    }
     qp.peer = attributes->dest_qp_num;
     qp.attributes = *attributes;
   }

@@ -51,6 +51,9 @@ class MadeUpVerbs {
   // --- what goes wrong
   // Nothing passes this adapter's port until then.
   void silence(ibv_context& hca, Instant until);
+  // The port's GID is at this index from now on, and queue pairs that ask for another one cannot be
+  // connected. Nothing: it has none, and nothing passes.
+  void set_gid_index(ibv_context& hca, std::optional<std::uint8_t> index);
   // The device is dead: it neither sends nor takes anything, completes nothing, not even what has come and
   // was not polled, and refuses to modify queue pairs. What it has acknowledged it may have lost.
   void kill(ibv_context& hca);

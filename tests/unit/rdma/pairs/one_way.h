@@ -1,6 +1,7 @@
-// A port with one GID.
+// A port with one GID at a time.
 #pragma once
 
+#include <deque>
 #include <utility>
 
 #include "transport/rdma/pairs/port_ways.h"
@@ -10,13 +11,18 @@ namespace tfabric::rdma::test {
 class OneWay final : public pairs::PortWays {
  public:
   explicit OneWay(Rail rail, meeting::OfferedRail about = {})
-      : rail_(std::move(rail)), about_(std::move(about)) {}
-  [[nodiscard]] Way usual() override { return {.number = 0, .about = about_}; }
+      : rails_{std::move(rail)}, about_(std::move(about)) {}
+  // The GID is at this index from now on.
+  void move_to(std::uint8_t index) {
+    rails_.push_back(rails_.back());
+    rails_.back().gid_index = index;
+  }
+  [[nodiscard]] Way usual() override { return {.number = rails_.size() - 1, .about = about_}; }
   [[nodiscard]] std::optional<Way> way_to(const Peer& /*peer*/) override { return usual(); }
-  [[nodiscard]] const Rail& rail(std::size_t /*way*/) override { return rail_; }
+  [[nodiscard]] const Rail& rail(std::size_t way) override { return rails_[way]; }
 
  private:
-  Rail rail_;
+  std::deque<Rail> rails_;
   meeting::OfferedRail about_;
 };
 
