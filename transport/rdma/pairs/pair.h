@@ -130,6 +130,8 @@ class Pair {
   void forgive(Duration pause) { progressed_at_ += pause; }
   // When something was last completed, or began to be waited for.
   [[nodiscard]] Instant progressed_at() const { return progressed_at_; }
+  // For how long it has awaited completions, up to the last one.
+  [[nodiscard]] Duration awaited_for() const { return awaited_for_; }
   // The next completion of what was sent takes no longer, if the network and the peer are well: as the last
   // ones have (RFC 6298 §2 has it of round trips). A port shared by many pairs takes its time.
   [[nodiscard]] Duration patience() const;
@@ -193,6 +195,7 @@ class Pair {
   mutable std::uint64_t credited_ = 0;
   std::uint32_t receives_out_ = 0, used_ = 0;  // receives that are posted; those to be posted again
   Instant progressed_at_{};
+  Duration awaited_for_{};
   Duration gap_{}, gap_variation_{};  // smoothed, between completions of what was sent
   std::uint32_t gaps_ = 0;            // that were measured, up to kFewGaps
   bool busy_ = false;                 // a job is being done

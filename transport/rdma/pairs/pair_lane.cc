@@ -230,7 +230,7 @@ std::uint32_t PairLane::probes_unanswered() const { return awaits_peer() ? 0 : t
 void PairLane::forgive(Duration pause, Instant /*now*/) { pair_->forgive(pause); }
 
 lane::Meters PairLane::meters() const {
-  return {.delivered = delivered_, .carried = delivered_, .busy = busy_};
+  return {.delivered = delivered_, .carried = delivered_, .busy = pair_->awaited_for()};
 }
 
 lane::Loss PairLane::loss(bool /*in_use*/, Instant now) const {
@@ -346,7 +346,6 @@ bool PairLane::on_tick() {
   const bool awaited = pair_->is_awaited();
   watched_ = is_open() && !failed_ && (awaited || asked_);
   if (watched_ && awaited) {
-    busy_ += PortCarrier::kTick;
     if (timeouts_in_row() > 0) {
       expected_ = true;
       on_news();  // its comm looks

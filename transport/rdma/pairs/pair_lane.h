@@ -149,7 +149,6 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   std::uint32_t batch_of_ = 0;         // the group's receives
   std::deque<std::uint32_t> lengths_;  // by position, of what is not confirmed; of a record 0
   std::uint64_t queued_ = 0, delivered_ = 0, counted_ = 0;
-  Duration busy_{};
   std::string why_;  // it has failed
   bool made_ = false, answered_ = false, noted_ = false, news_ = false, failed_ = false, silent_ = false,
        watched_ = false, brought_ = false;

@@ -186,6 +186,9 @@ void Pair::measure(Duration gap) {
 
 void Pair::on_completion(const ibv_wc& completion, Instant now) {
   const bool receive = unpack_work_id(completion.wr_id).receive, well = completion.status == IBV_WC_SUCCESS;
+  if (well && send_ && send_->awaited()) {
+    awaited_for_ += std::max(now - progressed_at_, Duration::zero());
+  }
   if (well && !receive) {
     measure(now - progressed_at_);
   }

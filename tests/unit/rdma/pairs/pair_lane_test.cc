@@ -205,6 +205,27 @@ TEST_CASE("a group's messages come by their places, whole or in pieces, and larg
   CHECK(lanes.verbs.violations.empty());
 }
 
+TEST_CASE("a lane is busy while completions are awaited, however short that is, and not longer") {
+  engine::Engine engine{{}};
+  const engine::Guard guard(engine.lock());
+  TwoLanes lanes;
+  lanes.connect();
+  Duration awaited{};
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    stripe::Completion completion;
+    lanes.post(512u << 10, {4000}, completion);
+    lanes.run_for(3300us);
+    const Instant from = MadeUpVerbs::now();
+    lanes.give(lanes.message(0, 4000, i), 0, 4000);
+    REQUIRE(lanes.until([&] { return lanes.sender.lane->confirmed() == i + 1; }));
+    awaited += MadeUpVerbs::now() - from;
+    REQUIRE(lanes.until([&] { return is_done(completion); }));
+  }
+  CHECK(awaited < 3ms);  // of 66, so that a tick finds it busy once or twice
+  CHECK(lanes.sender.lane->meters().busy >= awaited / 2);
+  CHECK(lanes.sender.lane->meters().busy <= awaited);
+}
+
 TEST_CASE("a message that is too large for its receive is reported, and not written") {
   engine::Engine engine{{}};
   const engine::Guard guard(engine.lock());
