@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "base/wire_codec.h"
@@ -172,8 +171,8 @@ Status RecvComm::post(Request& request) {
   // another receive by its own thread.
   const bool large = buffers[0].size > stripe::kMaxEagerBytes;
   tag_ = buffers[0].tag;
-  if (announcer_ != nullptr) {
-    announcer_->post(group, std::views::transform(buffers, text_of));
+  for (std::size_t i = 0; announcer_ != nullptr && i < buffers.size(); ++i) {
+    announcer_->post(group, i, buffers.size(), text_of(buffers[i]));
   }
   if (const Result<bool> posted = inbox_.post(buffers, &request.completion); !posted) {
     return posted.error();

@@ -16,7 +16,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -73,14 +72,9 @@ class Announcer {
   };
   // What is announced, for lanes that write it: they keep it for as long as they may.
   [[nodiscard]] const std::shared_ptr<AnnouncementBlock>& block() const { return block_; }
-  // A group was posted, `buffers` being a range of Buffer. At most kReceives receives are open at once.
-  template <std::ranges::sized_range Buffers>
-  void post(stripe::GroupId group, const Buffers& buffers) {
-    std::size_t index = 0;
-    for (const Buffer& buffer : buffers) {
-      post(group, index++, std::ranges::size(buffers), buffer);
-    }
-  }
+  // A receive was posted, this one of `count` of its group; those of a group one after the other. At most
+  // kReceives are open at once.
+  void post(stripe::GroupId group, std::size_t index, std::size_t count, const Buffer& buffer);
   // Returns true if a lane may begin to speak.
   [[nodiscard]] bool lacks_speaker() const { return speaker_ == nullptr && !unreleased_; }
   // Null: none does.
@@ -100,7 +94,6 @@ class Announcer {
   [[nodiscard]] bool has_unsaid() const { return said_ != next_; }
 
  private:
-  void post(stripe::GroupId group, std::size_t index, std::size_t count, const Buffer& buffer);
   void begin_with_open();
 
   std::shared_ptr<AnnouncementBlock> block_ = std::make_shared<AnnouncementBlock>();

@@ -23,6 +23,7 @@ using namespace tfabric::lane;
 using tfabric::comm::test::FakeCarrier;
 using tfabric::comm::test::FakeLane;
 using tfabric::comm::test::MadeUpMemory;
+using tfabric::comm::test::post;
 
 namespace {
 
@@ -116,7 +117,7 @@ std::size_t missing(std::uint64_t seed, bool waits) {
       memories.emplace_back(std::array{0u, posted + 1, rail == 2 ? posted + 1 : 0u, 0u});
       const Announcer::Buffer buffer{
           .address = posted * 1000, .size = 8, .tag = 1, .memory = &memories.back()};
-      announcer.post({posted++}, std::span(&buffer, 1));
+      post(announcer, {posted++}, std::span(&buffer, 1));
       speak();
     } else if (what < 350) {
       WrittenPair& pair = *pairs[random.between(0, pairs.size() - 1)];
@@ -192,7 +193,7 @@ TEST_CASE(
   for (std::uint32_t i = 0; i < 3; ++i) {
     buffers[i] = {.address = i, .size = i, .tag = 10 + i, .memory = &memory};
   }
-  announcer.post({0}, buffers);
+  post(announcer, {0}, buffers);
   announcer.begin(pair);
   announcer.speak();
   CHECK_FALSE(announcer.has_unsaid());
@@ -221,7 +222,7 @@ TEST_CASE("a key that becomes known later is not taken while it is being written
   WrittenPair pair(announced, 1);
   MadeUpMemory memory({7});
   const std::vector<Announcer::Buffer> one{{.address = 64, .size = 8, .tag = 1, .memory = &memory}};
-  announcer.post({0}, one);
+  post(announcer, {0}, one);
   announcer.begin(pair);
   announcer.speak();
   pair.deliver();
@@ -259,8 +260,8 @@ TEST_CASE("announcements by records are known once, in any order, and lead to no
   };
   const std::vector<Announcer::Buffer> three{{.tag = 5}, {.tag = 6, .on_host = false}, {.tag = 7}},
       one{{.address = 9, .tag = 8}};
-  announcer.post({0}, three);
-  announcer.post({1}, one);
+  post(announcer, {0}, three);
+  post(announcer, {1}, one);
   REQUIRE(tell(4).ok());
   CHECK_FALSE(announced.next());
   REQUIRE(tell(1).ok());
@@ -308,7 +309,7 @@ TEST_CASE("what a lane has said by records, another one says again at once when 
   const std::vector<Announcer::Buffer> two(2);
   CHECK(announcer.lacks_speaker());
   announcer.begin(first);
-  announcer.post({0}, two);
+  post(announcer, {0}, two);
   first.has_room = false;
   announcer.speak();
   CHECK(announcer.has_unsaid());
@@ -349,13 +350,13 @@ TEST_CASE(
   const std::vector<Announcer::Buffer> three(3), eight(8);
   announcer.begin(first);
   for (int i = 0; i < 100; ++i) {
-    announcer.post({group++}, three);
+    post(announcer, {group++}, three);
     announcer.speak();
     REQUIRE(announced.next());
   }
   announcer.on_ended(first);
   for (int i = 0; i < 20; ++i) {
-    announcer.post({group++}, i % 2 == 0 ? eight : three);
+    post(announcer, {group++}, i % 2 == 0 ? eight : three);
   }
   announcer.begin(second);
   announcer.speak();

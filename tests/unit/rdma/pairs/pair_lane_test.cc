@@ -135,7 +135,7 @@ class TwoLanes {
     completion.count = static_cast<std::uint8_t>(sizes.size());
     const stripe::GroupId group = inbox.next_group();
     REQUIRE(inbox.post(buffers, &completion).ok());
-    announcer.post(group, texts);
+    comm::test::post(announcer, group, texts);
   }
   // What comes once the group is announced.
   stripe::Outgoing message(std::size_t offset, std::uint32_t size, std::uint32_t group,
@@ -389,7 +389,7 @@ TEST_CASE("a fence is through although as much is staged as a chain holds") {
   lanes.connect();
   const std::vector<lane::Announcer::Buffer> one(1);
   for (std::uint32_t number = 1; number <= SendQueue::kChain; ++number) {
-    lanes.announcer.post({number}, one);
+    comm::test::post(lanes.announcer, {number}, one);
     REQUIRE(lanes.receiver.lane->announce(*lanes.announcer.block(), number));
   }
   lanes.receiver.lane->shut();

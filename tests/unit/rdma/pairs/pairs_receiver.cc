@@ -53,10 +53,9 @@ void PairsWorld::Receiver::post() {
     for (std::size_t i = 0; i < world_->hosts_[1]->ports.size(); ++i) {
       memory_.set_key(i, world_->hosts_[1]->ports[i]->memory->rkey);
     }
-    announcer_.post(group, std::array{lane::Announcer::Buffer{.address = reinterpret_cast<std::uint64_t>(to),
-                                                              .size = message.size,
-                                                              .tag = 7,
-                                                              .memory = &memory_}});
+    announcer_.post(
+        group, 0, 1,
+        {.address = reinterpret_cast<std::uint64_t>(to), .size = message.size, .tag = 7, .memory = &memory_});
   }
 }
 
