@@ -36,7 +36,8 @@ struct SendRoute {
   Duration pause = kFirstPause;   // from a loss to the next try
   std::optional<Instant> joined;  // when a lane was last welcomed
   bool away = false;              // there was no link when it was last tried
-  std::uint64_t changes = 0;      // the carrier's, when it was last tried
+  std::uint64_t changes = 0;      // the carrier's, when it was last tried or joined
+  bool told = false;              // since then the peer has said its rails, which may have come back
   bool tried = false;             // a lane was opened, or was to be
   bool awake = false;             // the path measures what is sent
   bool spare = false;             // one of its rails has another route of the class: one host has more rails

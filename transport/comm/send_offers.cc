@@ -27,17 +27,15 @@ Status SendComm::on_rail(std::span<const std::byte> body) {
   if (!whole) {
     return {};
   }
-  const Instant now = context_.engine.last_turn();
   if (Status met = meet_rails(); !met) {
     begin_without_offers(met.error());
     return {};
   }
-  // It says them anew when one has come back.
   for (SendRoute& route : routes_) {
-    route.next_try = route.by_offer ? now : route.next_try;
+    route.told = true;
   }
   tend();
-  dial_all(now, /*cut_off=*/false);
+  dial_all(context_.engine.last_turn(), /*cut_off=*/false);
   return {};
 }
 

@@ -213,15 +213,18 @@ bool SendComm::dial(stripe::RouteId number, Instant now) {
     route.away = true;
     return false;
   }
+  // A try that began before the news may have failed since because of what was then.
   const bool changed = std::exchange(route.changes, carrier->changes()) != carrier->changes();
+  const bool told = std::exchange(route.told, false) && route.by_offer;
   if (changed && route.meets) {
     static_cast<void>(meet_rails());
   }
   if (route.by_offer && !can_offer(route)) {
     return false;
   }
-  if (std::exchange(route.away, false) || changed) {
+  if (std::exchange(route.away, false) || changed || told) {
     route.next_try = now;  // the link is back, or the address
+    route.pause = SendRoute::kFirstPause;
   }
   if (now < route.next_try || does_without(route, now)) {
     return false;
@@ -309,6 +312,10 @@ void SendComm::note_return(SendRoute& route) {
   const Instant now = context_.engine.last_turn();
   route.joined = now;
   route.met = true;
+  route.told = false;
+  if (const engine::Carrier* carrier = usable_carrier(route); carrier != nullptr) {
+    route.changes = carrier->changes();
+  }
   first_loss_.reset();
   if (!outbox_.awaits_confirmation() && !has_no_taker()) {
     end_outage();
