@@ -216,7 +216,7 @@ void SendComm::note_ready(Instant now) {
     return;
   }
   const bool whole = !offers() || no_offers_ ||
-                     std::any_of(lanes_.begin(), lanes_.end(), [this](const auto& lane) TF_IN_TURN {
+                     std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) TF_IN_TURN {
                        return lane->carries() && lane->traits().places_remotely;
                      });
   const bool waits = offers() && (context_.offered->takes_gpu_memory() ||

@@ -135,6 +135,8 @@ class Pair {
   // The next completion of what was sent takes no longer, if the network and the peer are well: as the last
   // ones have (RFC 6298 §2 has it of round trips). A port shared by many pairs takes its time.
   [[nodiscard]] Duration patience() const;
+  // Enough completions were seen for that.
+  [[nodiscard]] bool is_measured() const { return gaps_ == kFewGaps; }
   void on_completion(const ibv_wc& completion, Instant now) TF_IN_TURN;
 
   // --- its end

@@ -220,9 +220,17 @@ void PairLane::count_confirmed() {
 // Adapters tell of nothing before their own retries are over, which takes seconds.
 std::uint32_t PairLane::timeouts_in_row() const {
   const Duration silent = carrier_->now() - pair_->progressed_at();
-  return pair_->is_awaited() && silent > Duration::zero()
-             ? static_cast<std::uint32_t>(silent / pair_->patience())
-             : 0;
+  return pair_->is_awaited() && silent > Duration::zero() ? static_cast<std::uint32_t>(silent / patience())
+                                                          : 0;
+}
+
+// A work request is completed when all of it has come: a large one takes long on a slow port, of which too
+// little is known as yet.
+Duration PairLane::patience() const {
+  constexpr Duration kOfByte = std::chrono::nanoseconds(80);  // at 100 Mbit/s
+  const std::uint64_t largest = std::min<std::uint64_t>(queued_, carrier_->largest_write());
+  const Duration known = pair_->patience();
+  return pair_->is_measured() ? known : known + static_cast<Duration::rep>(largest) * kOfByte;
 }
 
 std::uint32_t PairLane::probes_unanswered() const { return awaits_peer() ? 0 : timeouts_in_row(); }

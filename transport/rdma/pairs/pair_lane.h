@@ -120,6 +120,7 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   void note();
   void post() TF_IN_TURN;
   void watch() TF_IN_TURN;
+  [[nodiscard]] Duration patience() const TF_IN_TURN;
   void count_confirmed();
   // For an immediate, and so many work requests. Remembers that there was none.
   [[nodiscard]] bool has_room(std::uint32_t works) const;

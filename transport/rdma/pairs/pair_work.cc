@@ -170,7 +170,7 @@ std::optional<Notice> Pair::notice(std::uint8_t slot) const {
 }
 
 Duration Pair::patience() const {
-  return std::max(gaps_ < kFewGaps ? kFirstPatience : kLeastPatience, gap_ + 4 * gap_variation_);
+  return std::max(is_measured() ? kLeastPatience : kFirstPatience, gap_ + 4 * gap_variation_);
 }
 
 void Pair::measure(Duration gap) {

@@ -264,6 +264,19 @@ TEST_CASE("a port that is slow is not given up") {
   CHECK(comms.sender->counters().buried == 0);
 }
 
+TEST_CASE("a work request that takes long on a port of which little is known ends no pair") {
+  OfferedComms comms({.ports = {1, 1}, .largest_write = 1u << 20});
+  comms.verbs.timeout = 1s;
+  REQUIRE(comms.open());
+  comms.fabric.run_for(10ms);
+  comms.verbs.bytes_per_ns = 0.00375;  // 30 Mbit/s
+  comms.exchange({1'000'000});
+  comms.exchange({2'000'000});
+  REQUIRE(comms.finish(10s));
+  const engine::Guard guard(comms.fabric.host(0).engine.lock());
+  CHECK(comms.sender->counters().buried == 0);
+}
+
 TEST_CASE("a message that finds no receive is shown as a wait while it is offered") {
   OfferedComms comms({});
   REQUIRE(comms.open());

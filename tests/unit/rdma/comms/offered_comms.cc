@@ -109,7 +109,7 @@ void OfferedComms::add_port(std::size_t host, const Options& options, bool in_re
   const LinkLayer link = host == 1 ? options.receiver_link : LinkLayer::ethernet;
   Rail rail{.verbs = &verbs.verbs(), .context = port.context, .pd = &port.pd};
   rail.name = fmt::format("made{}_{}:1", host, number);
-  rail.max_message_bytes = 8192;
+  rail.max_message_bytes = options.largest_write;
   port.way = std::make_unique<rdma::test::OneWay>(
       rail, rdma::meeting::OfferedRail{
                 .hca = fmt::format("made{}_{}", host, number),

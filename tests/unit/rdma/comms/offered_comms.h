@@ -41,9 +41,10 @@ class OfferedComms {
     std::uint64_t seed = 1;
     std::uint8_t max_recvs = 1;
     bool takes_gpu_memory = false;
-    std::size_t wires = 1;    // lanes of the kernel's kind, of which the first is always there
-    bool offers = true;       // the sender's process has such rails
-    bool offers_back = true;  // and the receiver's
+    std::uint32_t largest_write = 8192;  // bytes of a work request
+    std::size_t wires = 1;               // lanes of the kernel's kind, of which the first is always there
+    bool offers = true;                  // the sender's process has such rails
+    bool offers_back = true;             // and the receiver's
     LinkLayer receiver_link = LinkLayer::ethernet;
   };
   struct Message {
