@@ -215,10 +215,10 @@ void SendComm::note_ready(Instant now) {
   if (ready() || !welcomed()) {
     return;
   }
-  const bool whole = !offers() || no_offers_ ||
-                     std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) TF_IN_TURN {
-                       return lane->carries() && lane->traits().places_remotely;
-                     });
+  const bool whole =
+      !offers() || no_offers_ || std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) TF_IN_TURN {
+        return lane->carries() && lane->traits().places_remotely;
+      });
   const bool waits = offers() && (context_.offered->takes_gpu_memory() ||
                                   (now - opened_at_ < head_start() && may_be_offered()));
   if (!whole && waits) {
