@@ -30,19 +30,19 @@ rdma::meeting::OfferedRail rail(const std::string& hca, std::int16_t number = -1
 }
 
 // Ports, and groups, that outlive the tests.
-std::deque<rdma::test::OneWay> ways;
-std::deque<PortGroup> groups;
+std::deque<rdma::test::OneWay> kept_ways;
+std::deque<PortGroup> kept_groups;
 
 PortGroup& group(const std::vector<rdma::meeting::OfferedRail>& rails) {
-  PortGroup& made = groups.emplace_back(PortGroup::Options{});
+  PortGroup& made = kept_groups.emplace_back(PortGroup::Options{});
   for (const rdma::meeting::OfferedRail& each : rails) {
-    made.add({.ways = &ways.emplace_back(Rail{}, each)});
+    made.add({.ways = &kept_ways.emplace_back(Rail{}, each)});
   }
   return made;
 }
 
 void add_in_reserve(PortGroup& group, const rdma::meeting::OfferedRail& rail) {
-  group.add({.ways = &ways.emplace_back(Rail{}, rail), .in_reserve = true});
+  group.add({.ways = &kept_ways.emplace_back(Rail{}, rail), .in_reserve = true});
 }
 
 // A port with two GIDs, of which the second is for peers of IPv4 alone.
