@@ -44,6 +44,8 @@ struct Fault {
   std::string text;           // as it was written
   std::string what;           // the part of it that is KIND[=VALUE]
 
+  [[nodiscard]] bool is_for(std::string_view name) const { return rail == "*" || rail == name; }
+
   // Links are looked at once a millisecond.
   static constexpr Duration kLeast = std::chrono::milliseconds(1);
 };

@@ -10,8 +10,6 @@
 namespace tfabric::config {
 namespace {
 
-bool is_for(const Fault& fault, const Rail& rail) { return fault.rail == "*" || fault.rail == rail.name; }
-
 std::string names_of(const std::vector<Rail>& rails) {
   std::string names;
   for (const Rail& rail : rails) {
@@ -48,7 +46,7 @@ void read_faults(const Environment& environment, Config& config, std::vector<std
     }
     bool used = false;
     for (Rail& rail : rails) {
-      if (!is_for(fault, rail)) {
+      if (!fault.is_for(rail.name)) {
         continue;
       }
       used = true;

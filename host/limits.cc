@@ -136,6 +136,10 @@ std::uint64_t resource_limit(int resource) {
   return limit.rlim_cur;
 }
 
+bool files_are_scarce(int number) {
+  return number < 0 || static_cast<std::uint64_t>(number) >= resource_limit(RLIMIT_NOFILE) / 2;
+}
+
 std::uint64_t memlock_limit() { return resource_limit(RLIMIT_MEMLOCK); }
 
 int usable_cpus() {

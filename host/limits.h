@@ -26,6 +26,9 @@ struct Limit {
 
 // Returns this process's soft limit, such as of RLIMIT_NOFILE; the largest number if it is unlimited.
 [[nodiscard]] std::uint64_t resource_limit(int resource);
+// Returns true if a file of this number, the lowest that was free, or -1, shows that the process has opened
+// half of the files that it may: the rest is left to the other libraries in it.
+[[nodiscard]] bool files_are_scarce(int number);
 // Returns RLIMIT_MEMLOCK in bytes.
 [[nodiscard]] std::uint64_t memlock_limit();
 // Returns how many CPUs the process may run on.

@@ -16,6 +16,12 @@ bool Lanes::any_carries(const lane::Lane* except) const {
   });
 }
 
+bool Lanes::any_places() const {
+  return std::any_of(all_.begin(), all_.end(), [](const auto& lane) TF_IN_TURN {
+    return lane->carries() && lane->traits().places_remotely;
+  });
+}
+
 void Lanes::tell_all(const std::vector<std::byte>& record) const {
   for (const auto& lane : all_) {
     if (lane->carries() && lane->can_say(record.size())) {

@@ -43,6 +43,8 @@ class Lanes {
   // Returns true if a lane carries; of `except`, if given, or of one on the same carrier, or on one whose
   // link is away, none counts then.
   [[nodiscard]] bool any_carries(const lane::Lane* except = nullptr) const TF_IN_TURN;
+  // Returns true if one carries that places messages by itself (engine::Traits::places_remotely).
+  [[nodiscard]] bool any_places() const TF_IN_TURN;
   // Sends a control record on each lane that carries, and can say it.
   void tell_all(const std::vector<std::byte>& record) const TF_IN_TURN;
   // Keeps the last packets of all (engine::FlowAccount).

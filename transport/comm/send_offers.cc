@@ -176,10 +176,7 @@ Status SendComm::on_accept(std::span<const std::byte> body) {
 // Returns true if the next message is in memory of a GPU, and no lane works that can carry it.
 bool SendComm::has_no_taker() const {
   const stripe::Outgoing* next = ready() && announced_ != nullptr ? outbox_.next_to_deal() : nullptr;
-  return next != nullptr && !next->on_host &&
-         std::none_of(lanes_.begin(), lanes_.end(), [](const auto& lane) TF_IN_TURN {
-           return lane->carries() && lane->traits().places_remotely;
-         });
+  return next != nullptr && !next->on_host && !lanes_.any_places();
 }
 
 Error SendComm::no_taker() {
@@ -215,10 +212,7 @@ void SendComm::note_ready(Instant now) {
   if (ready() || !welcomed()) {
     return;
   }
-  const bool whole =
-      !offers() || no_offers_ || std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) TF_IN_TURN {
-        return lane->carries() && lane->traits().places_remotely;
-      });
+  const bool whole = !offers() || no_offers_ || lanes_.any_places();
   const bool waits = offers() && (context_.offered->takes_gpu_memory() ||
                                   (now - opened_at_ < head_start() && may_be_offered()));
   if (!whole && waits) {

@@ -53,10 +53,7 @@ void add_process(verdict::WaitFacts& facts, const session::PeerProcesses& proces
 }
 
 void add_lanes(verdict::WaitFacts& facts, const Lanes& lanes, bool lacks_offered, Instant now) {
-  const bool offered_alone =
-      lacks_offered || std::any_of(lanes.begin(), lanes.end(), [](const auto& lane) TF_IN_TURN {
-        return lane->carries() && lane->traits().places_remotely;
-      });
+  const bool offered_alone = lacks_offered || lanes.any_places();
   for (const auto& lane : lanes) {
     if (lane->carries() && (!offered_alone || lane->traits().places_remotely)) {
       facts.address = lane->remote();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -207,11 +209,8 @@ class RdmaTransport final : public transport::Transport {
     for (const auto& port : ports_) {
       const std::string& name = port->open->name();
       std::vector<config::Fault> own;
-      for (const config::Fault& fault : config_.rdma.faults) {
-        if (fault.rail == "*" || fault.rail == name) {
-          own.push_back(fault);
-        }
-      }
+      std::copy_if(config_.rdma.faults.begin(), config_.rdma.faults.end(), std::back_inserter(own),
+                   [&](const config::Fault& fault) { return fault.is_for(name); });
       if (process_->faults() != nullptr || !own.empty()) {
         port->rehearsal = std::make_shared<engine::Rehearsal>(name, std::move(own), first.engine.now());
       }

@@ -78,7 +78,7 @@ std::string FaultControl::why_not(const config::Fault& fault) const {
   bool some = false;
   for (const Target& rail : rails_) {
     names += (names.empty() ? "" : ", ") + rail.name;
-    if (fault.rail != "*" && fault.rail != rail.name) {
+    if (!fault.is_for(rail.name)) {
       continue;
     }
     some |= rail.takes(fault);
@@ -103,7 +103,7 @@ bool FaultControl::begin(const config::Fault& fault, Duration lasts, Instant now
     return process_->add(std::move(added), kBeforeFreeze, lasts, now);
   }
   return std::all_of(rails_.begin(), rails_.end(), [&](const Target& rail) {
-    const bool meant = rail.takes(fault) && (fault.rail == "*" || fault.rail == rail.name);
+    const bool meant = rail.takes(fault) && fault.is_for(rail.name);
     return !meant || rail.rehearsal->add(added, Duration::zero(), lasts, now);
   });
 }

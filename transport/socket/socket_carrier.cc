@@ -171,15 +171,14 @@ engine::Flow* SocketCarrier::connect(const net::IpAddress& remote, std::uint16_t
 // Asks for the lowest number that is free, which is what the kernel gives.
 bool SocketCarrier::is_scarce() {
   const Descriptor next(::fcntl(epoll_.get(), F_DUPFD_CLOEXEC, 0));
-  const std::uint64_t most = host::resource_limit(RLIMIT_NOFILE);
-  if (next.get() >= 0 && static_cast<std::uint64_t>(next.get()) < most / 2) {
+  if (!host::files_are_scarce(next.get())) {
     return false;
   }
   if (!std::exchange(told_scarce_, true)) {
     TF_WARN(
         "NET/tfabric: rail {}: this process has opened half of the {} files that `ulimit -n` allows: comms "
         "that have one connection get no further ones over other rails; raise the limit to have them all",
-        name(), most);
+        name(), host::resource_limit(RLIMIT_NOFILE));
   }
   return true;
 }

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <limits>
 #include <utility>
@@ -13,11 +12,9 @@
 namespace tfabric::rdma::pairs {
 namespace {
 
-// Half of the files that the process may open are for whoever else opens some.
 Descriptor copy_of(int file) {
   Descriptor copy(::fcntl(file, F_DUPFD_CLOEXEC, 0));
-  const bool scarce = static_cast<std::uint64_t>(copy.get()) >= host::resource_limit(RLIMIT_NOFILE) / 2;
-  return scarce ? Descriptor(-1) : std::move(copy);
+  return host::files_are_scarce(copy.get()) ? Descriptor(-1) : std::move(copy);
 }
 
 }  // namespace

@@ -144,8 +144,7 @@ std::uint64_t Pair::own_credit_offset() const {
 }
 
 void Pair::give_credit() {
-  if (state_ != State::ready || taken_ == credit_given_ || send_->free() == 0 ||
-      (options_.brake->holds() && send_->room() == 0)) {
+  if (state_ != State::ready || taken_ == credit_given_ || room() == 0) {
     return;
   }
   own_credit() = credit_given_ = taken_;

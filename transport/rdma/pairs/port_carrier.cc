@@ -106,7 +106,7 @@ Result<std::unique_ptr<lane::OfferedLane>> PortCarrier::take_up(std::span<const 
   if (!there) {
     return Error{Errc::internal, "the peer's offer of a queue pair is malformed"};
   }
-  if (is_deaf_) {  // the adapter would acknowledge all that comes on it, and nobody would miss a thing
+  if (is_deaf_) {  // the adapter would acknowledge what comes on it, so that no message seems lost
     return Error{Errc::unusable, fmt::format("rail {} is silent on purpose", name())};
   }
   // What it sends is short: announcements, and that something has come.

@@ -1,5 +1,5 @@
 // The ports of a device as rails whose lanes are offered, and those of other devices that stand in for them:
-// what a peer is told of them, which of its ports each one meets, and the memory registered with them.
+// their descriptions for peers, which of a peer's ports each one meets, and the memory registered with them.
 #pragma once
 
 #include <array>

@@ -82,10 +82,7 @@ TEST_CASE("a comm has as many queue pairs as the sender's configuration says") {
 
 TEST_CASE("ports as one device carry together, and go on without one of them") {
   TwoHosts hosts;
-  hosts.machine.add("mlx5_2");
-  hosts.machine.add("mlx5_3");
-  hosts.sender_wishes.hca = *config::HcaList::parse("=mlx5_0,mlx5_2");
-  hosts.receiver_wishes.hca = *config::HcaList::parse("=mlx5_1,mlx5_3");
+  hosts.add_second_hcas();
   hosts.sender_wishes.bond = hosts.receiver_wishes.bond = config::Switch::on;
   hosts.open();
   REQUIRE(hosts.sending->devices().size() == 1);
@@ -102,21 +99,14 @@ TEST_CASE("ports as one device carry together, and go on without one of them") {
 
 TEST_CASE("a device goes on over a port of another one while its own is lost") {
   TwoHosts hosts;
-  hosts.machine.add("mlx5_2");
-  hosts.machine.add("mlx5_3");
-  hosts.sender_wishes.hca = *config::HcaList::parse("=mlx5_0,mlx5_2");
-  hosts.receiver_wishes.hca = *config::HcaList::parse("=mlx5_1,mlx5_3");
+  hosts.add_second_hcas();
   hosts.open();
   REQUIRE(hosts.sending->devices().size() == 2);
   TwoHosts::Comms comms = hosts.connect();
   exchange(hosts, comms, 4'000'000);
   REQUIRE(hosts.network.connected().size() == 2);
   hosts.network.kill(hosts.machine.fake.context_of("mlx5_0"));
-  REQUIRE(eventually([&] {
-    const std::uint64_t before = hosts.network.immediates;
-    exchange(hosts, comms, 4'000'000);
-    return hosts.network.immediates > before;
-  }));
+  REQUIRE(eventually([&] { return goes_over_pairs(hosts, comms, 4'000'000); }));
 }
 
 TEST_CASE("what a receiver that can access GPU memory has received is flushed") {

@@ -44,6 +44,13 @@ TwoHosts::TwoHosts() : sender_wishes(wishes_for("mlx5_0")), receiver_wishes(wish
   machine.addresses.push_back({.netdev = "lo", .address = gid_of("127.0.0.1"), .prefix_length = 104});
 }
 
+void TwoHosts::add_second_hcas() {
+  machine.add("mlx5_2");
+  machine.add("mlx5_3");
+  sender_wishes.hca = *config::HcaList::parse("=mlx5_0,mlx5_2");
+  receiver_wishes.hca = *config::HcaList::parse("=mlx5_1,mlx5_3");
+}
+
 Verbs TwoHosts::verbs() const {
   Verbs all = machine.fake.verbs();
   const Verbs& data = network.verbs();
@@ -146,6 +153,12 @@ void exchange(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes) {
   REQUIRE(comms.send->deregister_memory(from).ok());
   REQUIRE(comms.receive->deregister_memory(to).ok());
   REQUIRE(hosts.network.violations.empty());
+}
+
+bool goes_over_pairs(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes) {
+  const std::uint64_t before = hosts.network.immediates;
+  exchange(hosts, comms, bytes);
+  return hosts.network.immediates > before;
 }
 
 }  // namespace tfabric::rdma::test

@@ -18,6 +18,8 @@ class TwoHosts {
  public:
   TwoHosts();
 
+  // Each has a second HCA, mlx5_2 and mlx5_3.
+  void add_second_hcas();
   // Opens both with their present configuration.
   void open();
   [[nodiscard]] transport::Device& sender() { return *sending->devices().at(0); }
@@ -84,5 +86,7 @@ Result<bool> send_nothing(transport::SendComm& comm, transport::Request*& reques
 
 // Sends bytes over the comms and checks that they arrive.
 void exchange(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes);
+// The same, and returns true if something of it went over a queue pair.
+bool goes_over_pairs(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes);
 
 }  // namespace tfabric::rdma::test
