@@ -42,10 +42,8 @@ struct Region final : transport::MemoryRegion {
     const auto begin = reinterpret_cast<std::uintptr_t>(data), at = reinterpret_cast<std::uintptr_t>(from);
     return at >= begin && at - begin <= size && bytes <= size - (at - begin);
   }
-  // What lanes know the memory by; null: they copy from it.
-  [[nodiscard]] void* owner() const {
-    return offered != nullptr ? static_cast<void*>(offered.get()) : shared->reachable ? shared : nullptr;
-  }
+  // What NICs know the memory by; null: it is copied for them.
+  [[nodiscard]] void* owner() const { return shared != nullptr && shared->reachable ? shared : nullptr; }
 };
 
 class CommCore : public lane::LaneEvents,

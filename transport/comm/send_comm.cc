@@ -165,6 +165,7 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
                    .group = target->group,
                    .index = target->index,
                    .owner = covered ? registered->owner() : nullptr,
+                   .registered = covered ? registered->offered.get() : nullptr,
                    .on_host = target->on_host &&
                               (registered == nullptr || registered->kind == transport::MemoryKind::host)};
   enqueue(*request);

@@ -12,6 +12,10 @@
 
 #include "transport/stripe/message.h"
 
+namespace tfabric::lane {
+class RegisteredMemory;
+}
+
 namespace tfabric::stripe {
 
 // A message to send, and the posted receive that it goes to.
@@ -21,8 +25,11 @@ struct Outgoing {
   std::uint32_t tag = 0;
   GroupId group;
   ReceiveIndex index;
-  void* owner = nullptr;  // of the memory, for lanes that send by reference; null: not registered
-  bool on_host = true;    // the CPU may read it, and write to its receive
+  // Of the memory, for NICs that send it by reference; null: they cannot.
+  void* owner = nullptr;
+  // The same for adapters that place messages by themselves.
+  const lane::RegisteredMemory* registered = nullptr;
+  bool on_host = true;  // the CPU may read it, and write to its receive
 };
 
 // A part of a message, or all of it, which travels on one lane. `offset` is a multiple of kLineBytes; the

@@ -115,8 +115,8 @@ Result<std::unique_ptr<lane::RegisteredMemory>> GroupMemory::enter(const lane::M
   return std::unique_ptr<lane::RegisteredMemory>(std::move(registered));
 }
 
-std::optional<std::uint32_t> GroupMemory::local_key(void* owner, std::size_t rail) {
-  const auto* registered = static_cast<const Registered*>(static_cast<lane::RegisteredMemory*>(owner));
+std::optional<std::uint32_t> GroupMemory::local_key(const lane::RegisteredMemory* memory, std::size_t rail) {
+  const auto* registered = static_cast<const Registered*>(memory);
   const ibv_mr* region = registered == nullptr ? nullptr : registered->region(rail);
   return region == nullptr ? std::nullopt : std::optional(region->lkey);
 }

@@ -32,7 +32,8 @@ class GroupMemory {
   // From any thread.
   Result<std::unique_ptr<lane::RegisteredMemory>> enter(const lane::MemoryToRegister& memory);
   // The key by which the rail's adapter reads the memory; nothing if it is not registered there, or null.
-  [[nodiscard]] static std::optional<std::uint32_t> local_key(void* owner, std::size_t rail) TF_IN_TURN;
+  [[nodiscard]] static std::optional<std::uint32_t> local_key(const lane::RegisteredMemory* memory,
+                                                              std::size_t rail) TF_IN_TURN;
 
   // --- of a port in reserve, in this order
   // From now on, memory that is entered is registered with it, too.

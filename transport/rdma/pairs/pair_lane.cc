@@ -68,7 +68,7 @@ Status PairLane::on_answer(std::span<const std::byte> answer) {
 stripe::LaneRoom PairLane::look(const stripe::Outgoing& message) const {
   const bool known = ends_.announced != nullptr &&
                      ends_.announced->find(message.group, message.index, ends_.rail) &&
-                     (message.size == 0 || carrier_->memory().key_of(message.owner));
+                     (message.size == 0 || carrier_->memory().key_of(message.registered));
   return {.queued = queued_, .room = has_room(kRoom) ? kMostBytes : 0, .takes = known};
 }
 
@@ -120,7 +120,7 @@ void PairLane::flush() {
 std::optional<stripe::Span> PairLane::give(const stripe::Piece& piece) {
   const stripe::Outgoing& message = *piece.message;
   const auto place = ends_.announced->find(message.group, message.index, ends_.rail);
-  const auto key = message.size == 0 ? std::uint32_t{0} : carrier_->memory().key_of(message.owner);
+  const auto key = message.size == 0 ? std::uint32_t{0} : carrier_->memory().key_of(message.registered);
   const std::uint32_t largest = carrier_->largest_write();
   if (!place || !key || !has_room(kRoom + piece.length / largest)) {
     return std::nullopt;

@@ -21,8 +21,8 @@ class PortCarrier;
 // How a carrier's adapter reads what is sent.
 class LocalMemory {
  public:
-  // The key of registered memory, `owner` being stripe::Outgoing's; nothing if it is not registered there.
-  [[nodiscard]] virtual std::optional<std::uint32_t> key_of(void* owner) const = 0;
+  // The key of registered memory; nothing if it is not registered there, or null.
+  [[nodiscard]] virtual std::optional<std::uint32_t> key_of(const lane::RegisteredMemory* memory) const = 0;
 
  protected:
   ~LocalMemory() = default;

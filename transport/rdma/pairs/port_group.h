@@ -56,8 +56,9 @@ class PortGroup final : public lane::OfferedRails {
   enum class Stage : std::uint8_t { unused, used, useless };  // of a port in reserve
   struct Memory final : LocalMemory {
     explicit Memory(std::size_t number) : rail(number) {}
-    [[nodiscard]] std::optional<std::uint32_t> key_of(void* owner) const override TF_IN_TURN {
-      return GroupMemory::local_key(owner, rail);
+    [[nodiscard]] std::optional<std::uint32_t> key_of(const lane::RegisteredMemory* memory) const override
+        TF_IN_TURN {
+      return GroupMemory::local_key(memory, rail);
     }
     std::size_t rail;
   };

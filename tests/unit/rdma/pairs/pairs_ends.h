@@ -25,7 +25,9 @@ struct Port final : LocalMemory {
   std::unique_ptr<PortCarrier> carrier;
   std::optional<Instant> dies_at;  // its process learns that its device is dead
 
-  [[nodiscard]] std::optional<std::uint32_t> key_of(void* /*owner*/) const override { return memory->lkey; }
+  [[nodiscard]] std::optional<std::uint32_t> key_of(const lane::RegisteredMemory* /*memory*/) const override {
+    return memory->lkey;
+  }
 };
 
 struct PairsWorld::Host {
