@@ -35,6 +35,26 @@ TEST_CASE("a process connects to itself: bytes, then an orderly end, and no flow
   CHECK_FALSE(loop.hall.guest.failed);
 }
 
+TEST_CASE(
+    "beside others, links are looked at now and then while there is no flow, and always while there is") {
+  Loop loop;
+  loop.tcp.stand_beside();
+  const auto rests = [&] { return loop.tcp.rests(loop.engine.last_turn()) && !loop.tcp.has_output(); };
+  for (int round = 0; round < 3; ++round) {
+    REQUIRE(loop.until([&] { return rests(); }));
+    Collector client;
+    TcpFlow* flow = loop.tcp.connect(*loop.link, kAddress, loop.tcp.port(), &client, 0);
+    REQUIRE(flow != nullptr);
+    CHECK_FALSE(rests());
+    REQUIRE(loop.until([&] { return loop.hall.accepted != nullptr; }));
+    CHECK_FALSE(rests());
+    loop.tcp.abort(*flow);
+    REQUIRE(loop.until([&] { return loop.hall.guest.failed && loop.engine.flows() == 0; }));
+    loop.hall.accepted = nullptr;
+    loop.hall.guest.failed = false;
+  }
+}
+
 TEST_CASE("bytes that a handler does not take stay, and are shown again on resume") {
   Loop loop;
   loop.hall.guest.appetite = 10;

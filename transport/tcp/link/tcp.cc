@@ -1,6 +1,7 @@
 #include "transport/tcp/link/tcp.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/random.h"
 #include "transport/engine/rest.h"
@@ -17,6 +18,8 @@ constexpr std::uint32_t kPacketsPerTurn = 32;
 // challenge ACK comes after all of them.
 constexpr double kResetsPerSecond = 1000;
 constexpr double kResetBurst = 256;
+// How soon a peer's first packet is noticed where others carry.
+constexpr Duration kLookInterval = std::chrono::milliseconds(1);
 
 std::array<std::byte, 16> random_secret() {
   std::array<std::byte, 16> secret;
@@ -52,6 +55,7 @@ Tcp::~Tcp() {
 
 bool Tcp::receive(Instant now) {
   now_ = now;
+  wake_up();
   bool worked = false;
   for (const auto& link : links_) {
     worked |= receive_from(*link);
@@ -72,8 +76,8 @@ bool Tcp::send(Instant now, bool quiet) {
     link->flush();
   }
   reap();
-  if (links_.empty() && flows_.empty()) {
-    rests_until_ = kNever;
+  if (flows_.empty() && (links_.empty() || (beside_ && !worked))) {
+    rests_until_ = links_.empty() ? kNever : now + kLookInterval;
     has_output_ = false;
   }
   return worked;
@@ -116,6 +120,7 @@ void Tcp::forgive(Duration pause, Instant now) {
 
 void Tcp::on_time(Instant now) {
   now_ = now;
+  has_output_ = has_output_ || !links_.empty();  // news of neighbours
   for (const auto& link : links_) {
     const LinkProgress progress(flows_, *link);
     link->interface().on_time(now_, &progress);

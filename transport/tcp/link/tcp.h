@@ -60,6 +60,10 @@ class Tcp final : public engine::Polled {
   std::unique_ptr<Link> remove_link(Link& link) TF_IN_TURN;
   [[nodiscard]] const std::vector<std::unique_ptr<Link>>& links() const TF_IN_TURN { return links_; }
 
+  // Others carry what there is to carry, and no other engine's packets come in here: without flows, links are
+  // looked at once a millisecond.
+  void stand_beside() TF_IN_TURN { beside_ = true; }
+
   // Opens a connection. Returns null if the link has no address of the destination's family or no port is
   // free.
   TcpFlow* connect(Link& link, const net::IpAddress& remote, std::uint16_t port, engine::FlowHandler* handler,
@@ -174,7 +178,13 @@ class Tcp final : public engine::Polled {
   [[nodiscard]] Seq initial_sequence(const FlowKey& key) const;
 
   engine::Engine* engine_;
+  void wake_up() TF_IN_TURN {
+    rests_until_ = {};
+    has_output_ = true;
+  }
+
   Options options_;
+  bool beside_ = false;
   PayloadStore payloads_;
   stack::SequenceGenerator sequences_;
   stack::SynCookies cookies_;

@@ -52,6 +52,7 @@ TcpFlow& Tcp::add_flow(const FlowKey& key, Link& link, engine::FlowHandler* hand
   flow.position_ = static_cast<std::uint32_t>(flows_.size() - 1);
   last_words_.forget(key);
   table_.insert(table_key(key), &flow);
+  wake_up();
   return flow;
 }
 
@@ -159,8 +160,7 @@ void Tcp::add_link(std::unique_ptr<Link> link, bool announce) {
   use_lcores_of_engines(engine_->lock());
   link->enter(*this);
   links_.push_back(std::move(link));
-  rests_until_ = {};
-  has_output_ = true;
+  wake_up();
 }
 
 std::unique_ptr<Link> Tcp::remove_link(Link& link) {
