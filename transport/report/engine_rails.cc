@@ -71,17 +71,24 @@ std::string EngineReport::fault_of(const RailAccount& account) const {
   return text;
 }
 
-// Of lanes that have no flows.
+// Of lanes that have no flows. Several devices of the engine may have the port.
 void EngineReport::take_peers(const RailAccount& account) {
+  std::map<net::IpAddress, engine::PeerTraffic> sums;
   for_each_carrier(account, [&](const engine::Carrier& carrier) TF_IN_TURN {
     for (const engine::PeerTraffic& peer : carrier.peers()) {
-      PathAccount& path = path_to(account.rail.name, peer.remote);
-      path.facts.flows = peer.lanes;
-      path.facts.sent_bytes = path.facts.acked_bytes = peer.sent_bytes;
-      path.facts.received_bytes = peer.received_bytes;
-      page_->publish(path.slot, path.id, path.facts);
+      engine::PeerTraffic& sum = sums[peer.remote];
+      sum.lanes += peer.lanes;
+      sum.sent_bytes += peer.sent_bytes;
+      sum.received_bytes += peer.received_bytes;
     }
   });
+  for (const auto& [remote, sum] : sums) {
+    PathAccount& path = path_to(account.rail.name, remote);
+    path.facts.flows = sum.lanes;
+    path.facts.sent_bytes = path.facts.acked_bytes = sum.sent_bytes;
+    path.facts.received_bytes = sum.received_bytes;
+    page_->publish(path.slot, path.id, path.facts);
+  }
 }
 
 observe::RailFacts EngineReport::facts_of(std::string_view rail) {
@@ -125,7 +132,7 @@ observe::RailFacts EngineReport::facts_of(const RailAccount& account) const {
   facts.up = rail.absent ? 0 : 1;
   for_each_carrier(account, [&](const engine::Carrier& carrier) TF_IN_TURN {
     facts.up = carrier.is_away() ? 0 : facts.up;
-    facts.absences += carrier.absences();
+    facts.absences = std::max(facts.absences, carrier.absences());
   });
   facts.sent_bytes = sums.tx_bytes;
   facts.received_bytes = sums.rx_bytes;
