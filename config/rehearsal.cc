@@ -57,16 +57,14 @@ void read_faults(const Environment& environment, Config& config, std::vector<std
         rail.faults.push_back(fault);
       }
     }
-    const bool for_ports = rails.empty() && is_for_ports(fault.kind);
+    const bool for_ports = is_for_ports(fault.kind);
     if (for_ports) {
       config.rdma.faults.push_back(fault);
     }
     if (!used) {
-      config.rehearsal += for_ports ? fmt::format("; \"{}\" is for RDMA ports of that name alone", fault.text)
-                                    : fmt::format(
-                                          "; but \"{}\" changes nothing here, for it is none of the "
-                                          "TCP rails ({})",
-                                          fault.text, names_of(rails));
+      config.rehearsal += fmt::format(
+          "; {}\"{}\" {}, for it is none of the TCP rails ({})", for_ports ? "" : "but ", fault.text,
+          for_ports ? "is for RDMA ports of that name alone" : "changes nothing here", names_of(rails));
     }
   }
 }

@@ -195,22 +195,26 @@ TEST_CASE("each rail gets its faults, and the line for the log names those that 
   };
   CHECK(kinds(0) == "a:down@1s *:loss=1%@2s ");
   CHECK(kinds(1) == "*:loss=1%@2s b:silent@3s ");
-  CHECK(
-      config->rehearsal ==
-      "a rehearsal: environment TFABRIC_FAULT=\"a:down@1s;*:loss=1%@2s;b:silent@3s;mlx5_0:down@4s\" makes "
-      "rails "
-      "fail on purpose; but \"mlx5_0:down@4s\" changes nothing here, for it is none of the TCP rails (a, b)");
+  CHECK(config->rehearsal ==
+        "a rehearsal: environment TFABRIC_FAULT=\"a:down@1s;*:loss=1%@2s;b:silent@3s;mlx5_0:down@4s\" makes "
+        "rails "
+        "fail on purpose; \"mlx5_0:down@4s\" is for RDMA ports of that name alone, for it is none of the TCP "
+        "rails "
+        "(a, b)");
   CHECK(config->notes.empty());
 }
 
-TEST_CASE("where there are no TCP rails, faults are for RDMA ports, if these can have them") {
+TEST_CASE("faults are for RDMA ports, too, if these can have them") {
+  const bool rails = GENERATE(false, true);
   const auto config =
-      load_environment({{kFaultVariable, "mlx5_0:1:silent@1s+2s;*:rate=1G@2s;mlx5_0:1:loss=1%@3s"}});
+      load_environment({{kFaultVariable, "mlx5_0:1:silent@1s+2s;*:rate=1G@2s;mlx5_0:1:loss=1%@3s"},
+                        {"TFABRIC_TCP_RAILS", rails ? "af_packet:eth1,addresses=10.0.0.1/24" : ""}});
   REQUIRE(config.ok());
+  REQUIRE((!rails || config->tcp.rails[0].faults.size() == 1));
   REQUIRE(config->rdma.faults.size() == 2);
   CHECK((config->rdma.faults[0].rail == "mlx5_0:1" && config->rdma.faults[0].kind == FaultKind::silent));
   CHECK(config->rdma.faults[1].kind == FaultKind::rate);
-  CHECK_THAT(config->rehearsal, Contains("\"*:rate=1G@2s\" is for RDMA ports of that name alone") &&
+  CHECK_THAT(config->rehearsal, Contains("\"mlx5_0:1:silent@1s+2s\" is for RDMA ports of that name alone") &&
                                     Contains("\"mlx5_0:1:loss=1%@3s\" changes nothing here"));
 }
 
