@@ -90,6 +90,11 @@ struct Rail {
 // number of processes use the interface.
 [[nodiscard]] inline bool is_kernel_stack(const Rail& rail) { return row_of(rail.kind).kernel_stack; }
 
+// Returns true for a rail over a network of hosts, and not a wire to one process.
+[[nodiscard]] inline bool is_networked(const Rail& rail) {
+  return row_of(rail.kind).device != RailKindRow::socket;
+}
+
 // Returns true if the rail uses a subset of an interface's queues; other processes use the rest
 // (docs/rails.md).
 [[nodiscard]] inline bool has_queue_subset(const Rail& rail) {
@@ -226,6 +231,12 @@ struct Tcp {
   std::uint32_t engines = 1;
   std::vector<Fault> faults{};  // those of TFABRIC_FAULT that are for the process as a whole
 };
+
+// Returns true if the rail stands in for RDMA's ports where these are used: it is one of our own TCP, over a
+// network of hosts and no wire to one process.
+[[nodiscard]] inline bool stands_in_for_ports(const Tcp& tcp, const Rail& rail) {
+  return tcp.reserve && is_networked(rail) && !is_kernel_stack(rail);
+}
 
 // Returns true if DPDK carries the packets of one of the rails.
 [[nodiscard]] inline bool uses_dpdk(const Tcp& tcp) {

@@ -28,6 +28,14 @@ bool prefers_tcp(const config::Config& config) {
          (config.transport == "auto" && !config.tcp.rails.empty());
 }
 
+config::Config with_used_rails(config::Config config) {
+  if (!prefers_tcp(config)) {
+    std::erase_if(config.tcp.rails,
+                  [&](const config::Rail& rail) { return !config::stands_in_for_ports(config.tcp, rail); });
+  }
+  return config;
+}
+
 config::Config with_rails_of(config::Config config, std::span<const host::Interface> interfaces,
                              std::span<const host::LocalAddress> addresses, const RdmaWorks& rdma_works) {
   if (config.transport == "auto+kernel") {

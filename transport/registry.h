@@ -19,6 +19,10 @@ namespace tfabric::transport {
 // used, even if the host has RDMA devices.
 [[nodiscard]] bool prefers_tcp(const config::Config& config);
 
+// Returns the configuration with those of its TCP rails alone that are used: where RDMA is, those that stand
+// in for its ports.
+[[nodiscard]] config::Config with_used_rails(config::Config config);
+
 // Returns the configuration with the rails that this host has for it: with transport = "socket" they are not
 // configured, but one for each interface that is offered (bootstrap/addresses.h). "auto+kernel" becomes that
 // where no rail is configured and RDMA, which is looked at for nothing else, does not work, and "auto"

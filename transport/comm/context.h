@@ -22,8 +22,9 @@ struct CommOptions {
   int traffic_class = -1;   // the communicator's, for lanes that mark their packets; -1: none
   std::uint32_t flows = 1;  // of a comm, for each rail of its device; 0: found by measuring
   std::uint32_t max_flows = 16;
-  std::uint32_t offered_lanes = 1;  // of a comm, for each offered rail
-  std::uint32_t piece_bytes = 512u << 10;
+  std::uint32_t offered_lanes = 1;                 // of a comm, for each offered rail
+  std::uint32_t piece_bytes = 512u << 10;          // at most on a stream
+  std::uint32_t offered_piece_bytes = 512u << 10;  // on a lane that is offered
   std::uint8_t max_recvs = 1;
   Duration connect_timeout = std::chrono::seconds(10);
   const char* connect_key = "tcp.connect_timeout_ms";  // which says so

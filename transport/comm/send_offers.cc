@@ -75,8 +75,8 @@ void SendComm::begin_without_offers(const Error& why) {
   no_offers_ = why;
   const SendRoute& route = routes_.front();
   if (route.path->on_unmet()) {
-    TF_WARN("NET/tfabric: {}: {}. The kernel's connections carry instead, which is slow", route.path->name(),
-            why.message);
+    TF_WARN("NET/tfabric: {}: {}. What stands in for RDMA carries instead, which is slower",
+            route.path->name(), why.message);
   }
   note_ready(context_.engine.last_turn());
 }
@@ -102,7 +102,7 @@ bool SendComm::open_offered_lane(stripe::RouteId route) {
   Lane& lane = adopt(std::move(opened), {++last_serial_});
   lane.attach(*this, *this, nullptr);
   outbox_.renew(lane.id());
-  book_.opening(route, lane, context_.options.piece_bytes);
+  book_.opening(route, lane, context_.options.offered_piece_bytes);
   route_at(route).judge.forget(lane.id());
   offerings_.push_back({.lane = offered, .theirs = over.meets->theirs, .since = context_.engine.now()});
   return true;

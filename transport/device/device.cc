@@ -205,7 +205,8 @@ Result<std::vector<comm::SendRoute>> Device::routes_to(const session::Handle& pe
     });
     auto path = path_to(rail, end.address);
     const std::uint32_t lanes = path->flows();
-    routes.push_back({.rank = pair.rank,
+    const bool unlike = pair.rank == session::RouteClass::reserve && !offered.empty();
+    routes.push_back({.rank = unlike ? session::RouteClass::substitute : pair.rank,
                       .carrier = route->carrier->number(),
                       .rail_number = static_cast<std::uint16_t>(pair.ours),
                       .remote = route->remote,
@@ -214,11 +215,16 @@ Result<std::vector<comm::SendRoute>> Device::routes_to(const session::Handle& pe
                       .wanted = lanes,
                       .joined = {},
                       .spare = spare,
-                      .meets = {},
-                      .always = !offered.empty() && routes.empty()});
+                      .meets = {}});
   }
   if (routes.empty()) {
     return no_way_to(peer, why_none);
+  }
+  if (!offered.empty()) {  // offers go over what costs least while it has nothing to carry
+    const auto first = std::find_if(routes.begin(), routes.end(), [&](const comm::SendRoute& route) {
+      return route.rank == routes.back().rank;
+    });
+    first->always = true;
   }
   std::move(routes.begin(), routes.end(), std::back_inserter(offered));
   return offered;

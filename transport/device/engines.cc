@@ -160,7 +160,7 @@ Result<std::vector<transport::RailFault>> Engines::open_rails(const config::Tcp&
   std::vector<transport::RailFault> faults;
   for (const config::Rail& rail : config.rails) {
     const transport::RailFault* known = rails::find_fault(rail.name, missing);
-    if (known != nullptr && add_absent(rail)) {
+    if (known != nullptr && add_absent(rail, known->what)) {
       faults.push_back(*known);
       continue;
     }
@@ -171,10 +171,11 @@ Result<std::vector<transport::RailFault>> Engines::open_rails(const config::Tcp&
     // Later steps lack something else, and have left links behind.
     const bool by_device =
         status.error().code == Errc::unusable && rails::traits_of(rail.kind).probed && !has_link(rail);
-    if (!by_device || !add_absent(rail)) {
+    transport::RailFault fault = missing_device(rail, status.error());
+    if (!by_device || !add_absent(rail, fault.what)) {
       return status.error();
     }
-    faults.push_back(missing_device(rail, status.error()));
+    faults.push_back(std::move(fault));
   }
   return faults;
 }
@@ -188,9 +189,9 @@ bool Engines::has_link(const config::Rail& rail) const {
   });
 }
 
-bool Engines::add_absent(const config::Rail& rail) {
+bool Engines::add_absent(const config::Rail& rail, const std::string& why) {
   for (const auto& unit : units_) {
-    std::unique_ptr<rails::Rail> absent = rails::AbsentRail::make(rail);
+    std::unique_ptr<rails::Rail> absent = rails::AbsentRail::make(rail, why);
     if (absent == nullptr) {
       return false;
     }
@@ -198,6 +199,24 @@ bool Engines::add_absent(const config::Rail& rail) {
     show_last_rail(*unit);
   }
   return true;
+}
+
+// A rail that was probed has a link, and an address for its place.
+void Engines::leave_out(const transport::RailFault& fault) {
+  std::vector<std::unique_ptr<link::Link>> removed;  // closed without the engines held
+  for (const auto& unit : units_) {
+    const engine::Guard guard(unit->engine.lock());
+    for (auto& rail : unit->rails) {
+      if (rail->config().name != fault.rail) {
+        continue;
+      }
+      removed.push_back(unit->tcp.remove_link(*rail->network()));
+      rail = rails::AbsentRail::make(rail->config(), fault.what);
+      if (unit->report != nullptr) {
+        unit->report->show_rail(shown(*rail));
+      }
+    }
+  }
 }
 
 void Engines::show_last_rail(Unit& unit) {
@@ -247,13 +266,17 @@ void Engines::announce_rails() {
 
 void Engines::start_without(std::span<const transport::RailFault> faults) {
   for (const transport::RailFault& fault : faults) {
-    const bool missing = fault.kind == transport::RailFault::Kind::missing;
+    using Kind = transport::RailFault::Kind;
+    if (fault.kind == Kind::address_taken) {
+      leave_out(fault);
+    }
+    const bool missing = fault.kind == Kind::missing || fault.kind == Kind::address_taken;
     TF_WARN("NET/tfabric: rail {}: {}. Starting without it; {}", fault.rail, describe(fault),
             missing ? "processes that start once it works use it" : "it is used once it works");
     for (const auto& unit : units_) {
       const engine::Guard guard(unit->engine.lock());
       for (const auto& rail : unit->rails) {
-        if (fault.kind == transport::RailFault::Kind::no_link && rail->config().name == fault.rail) {
+        if (fault.kind == Kind::no_link && rail->config().name == fault.rail) {
           rail->network()->start_away(unit->engine.now());  // a rail that is probed has one
         }
       }

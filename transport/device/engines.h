@@ -59,7 +59,8 @@ class Engines {
   // Tries all rails at once, and returns their faults; takes seconds if there are any. Rails must be open.
   [[nodiscard]] std::vector<transport::RailFault> probe_rails();
   void announce_rails();
-  // Starts without the rails that have these faults: those that are open are used once they work.
+  // Starts without the rails that have these faults: those that are open are used once they work, but for one
+  // whose address another host has, which would break that host's traffic.
   void start_without(std::span<const transport::RailFault> faults);
 
   [[nodiscard]] const std::vector<std::unique_ptr<Unit>>& units() const { return units_; }
@@ -90,7 +91,8 @@ class Engines {
   [[nodiscard]] bool has_link(const config::Rail& rail) const;
   void show_last_rail(Unit& unit);
   // Returns false if the rail can have no place.
-  bool add_absent(const config::Rail& rail);
+  bool add_absent(const config::Rail& rail, const std::string& why);
+  void leave_out(const transport::RailFault& fault);
   void linger();
   void log_rails() const;
   [[nodiscard]] RailSummary summary_of(const std::string& rail) const;

@@ -13,6 +13,7 @@
 #include "transport/comm/context.h"
 #include "transport/device/device.h"
 #include "transport/device/engines.h"
+#include "transport/device/rails_beside.h"
 #include "transport/device/rdma_properties.h"
 #include "transport/process/process.h"
 #include "transport/rails/rail_plan.h"
@@ -43,15 +44,17 @@ struct UsedPort {
 
 // Without several pairs there is nothing to cut messages for.
 comm::CommOptions comm_options(const config::Config& config, std::size_t ports) {
-  return {.flows = config.tcp.flows,
-          .max_flows = config.tcp.max_flows,
-          .offered_lanes = config.rdma.qps,
-          .piece_bytes = config.rdma.split || ports > 1 ? config.tcp.chunk_bytes : PairLane::kMostBytes,
-          .max_recvs = static_cast<std::uint8_t>(transport::kMaxGroupedReceives),
-          .connect_timeout = config.rdma.connect_timeout,
-          .connect_key = "rdma.connect_timeout_ms",
-          .outage = config.tcp.user_timeout,
-          .frozen = config.tcp.frozen_timeout};
+  return {
+      .flows = config.tcp.flows,
+      .max_flows = config.tcp.max_flows,
+      .offered_lanes = config.rdma.qps,
+      .piece_bytes = config.tcp.chunk_bytes,
+      .offered_piece_bytes = config.rdma.split || ports > 1 ? config.tcp.chunk_bytes : PairLane::kMostBytes,
+      .max_recvs = static_cast<std::uint8_t>(transport::kMaxGroupedReceives),
+      .connect_timeout = config.rdma.connect_timeout,
+      .connect_key = "rdma.connect_timeout_ms",
+      .outage = config.tcp.user_timeout,
+      .frozen = config.tcp.frozen_timeout};
 }
 
 // What is waited for on the kernel's connections has the same limits. An HCA moves data by itself, so that no
@@ -84,24 +87,24 @@ class RdmaTransport final : public transport::Transport {
     if (!found_.usable) {
       return found_.usable;
     }
-    rails::HostView host = rails::view_of_host();
-    host.addresses = host_.addresses;
-    Result<rails::RailPlan> plan = rails::plan_beside(config_, host);
-    if (!plan) {
-      return plan.error();
-    }
     if (Status opened = open_ports(); !opened) {
       return opened;
     }
-    process_.emplace(config_, process::Options{.transport = "rdma", .witness = true});
+    Result<rails::RailPlan> plan = plan_rails_beside(config_, host_.addresses);
+    if (!plan) {
+      return plan.error();
+    }
+    process_.emplace(config_,
+                     process::Options{.transport = "rdma", .keeps_packets = plan->dpdk, .witness = true});
     const std::vector<Bond> bonds = bonds_of_ports();
-    engines_.emplace(plan->own, plan->tcp, static_cast<std::uint16_t>(bonds.size()), *process_);
-    if (Status opened = open_kernel_rails(plan->lifeboats); !opened) {
+    engines_.emplace(plan->own, plan->tcp, engines_beside(bonds.size(), *plan), *process_);
+    if (Status opened = open_rails_beside(*engines_, *plan); !opened) {
       return opened;
     }
+    beside_ = describe_rails_beside(*engines_, *plan);
     open_to_faults();
     for (std::size_t i = 0; i < bonds.size(); ++i) {
-      add_device(bonds[i], *engines_->units()[i]);
+      add_device(bonds[i], *engines_->units()[i % engines_->units().size()]);
     }
     return watch();
   }
@@ -112,13 +115,7 @@ class RdmaTransport final : public transport::Transport {
     for (const auto& port : ports_) {
       rails.push_back(summary_of(*port->open));
     }
-    std::vector<std::string> beside;
-    for (const auto& rail : engines_->units().front()->rails) {
-      beside.push_back(rail->config().name);
-    }
-    return fmt::format("RDMA over {}; beside it {}; {} progress; no hugepages needed", fmt::join(rails, ", "),
-                       fmt::join(beside, ", "),
-                       engines_->mode() == engine::ProgressMode::threaded ? "threaded" : "inline");
+    return fmt::format("RDMA over {}; {}", fmt::join(rails, ", "), beside_);
   }
   [[nodiscard]] std::vector<transport::Device*> devices() const override {
     std::vector<transport::Device*> devices;
@@ -158,25 +155,6 @@ class RdmaTransport final : public transport::Transport {
     if (!hca.excluded.empty()) {
       TF_INFO("NET/tfabric: RDMA device {} is left out: {}", hca.name, hca.excluded);
     }
-  }
-
-  // Those that peers may reach. A comm has a lane over the first of them, and over others while that one does
-  // not work.
-  Status open_kernel_rails(const std::vector<config::Rail>& rails) {
-    Status opened;
-    for (const config::Rail& rail : rails) {
-      if (Status status = engines_->open_rail(rail); !status) {
-        TF_INFO("NET/tfabric: {}", status.error().message);
-        opened = opened ? status : opened;
-      }
-    }
-    for (const auto& unit : engines_->units()) {
-      const engine::Guard guard(unit->engine.lock());
-      for (const auto& rail : unit->rails) {
-        rail->stand_beside();
-      }
-    }
-    return engines_->units().front()->rails.empty() ? opened : Status();
   }
 
   // The ports of a device.
@@ -235,14 +213,10 @@ class RdmaTransport final : public transport::Transport {
     for (UsedPort* port : bond.reserve) {
       add_port(*port, group, unit, /*in_reserve=*/true);
     }
-    std::vector<DeviceRail> beside;
-    for (const auto& rail : unit.rails) {
-      beside.push_back({rail.get(), session::RailRole::lifeboat});
-    }
     devices_.push_back(std::make_unique<Device>(
         comm::Context{unit.engine, *unit.progress, regions_, comm_options(config_, bond.own.size()),
                       unit.peers, &group},
-        unit.tcp.port(), unit.acceptor, std::move(beside), properties, Device::AttemptNumbers{}));
+        unit.tcp.port(), unit.acceptor, rails_beside(unit), properties, Device::AttemptNumbers{}));
   }
 
   void add_port(UsedPort& port, PortGroup& group, Engines::Unit& unit, bool in_reserve) {
@@ -338,6 +312,7 @@ class RdmaTransport final : public transport::Transport {
   std::vector<std::unique_ptr<PortGroup>> groups_;  // by device
   std::optional<process::Process> process_;         // once the ports are known to be usable
   hugepage::RegionTable regions_;                   // of nothing: ports register memory
+  std::string beside_;                              // for the summary
   std::optional<Engines> engines_;
   std::vector<std::unique_ptr<transport::Device>> devices_;
   std::unique_ptr<EventWatcher> watcher_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 
 #include "base/log.h"
@@ -20,12 +19,6 @@
 
 namespace tfabric::device {
 namespace {
-
-std::uint32_t records_of_a_flow(const config::Config& config) {
-  return config.observe.records == 0
-             ? 0
-             : std::bit_ceil(std::max(2u, static_cast<unsigned>(config.observe.records)));
-}
 
 class TcpTransport final : public transport::Transport {
  public:
@@ -71,7 +64,7 @@ class TcpTransport final : public transport::Transport {
 
  private:
   TcpTransport(const rails::RailPlan& plan, std::uint16_t engines)
-      : process_(plan.own, {.transport = "tcp", .records = records_of_a_flow(plan.own), .witness = true}),
+      : process_(plan.own, {.transport = "tcp", .keeps_packets = true, .witness = true}),
         engines_(plan.own, plan.tcp, engines, process_) {
     const bool threaded = engines_.mode() == engine::ProgressMode::threaded;
     summary_ = fmt::format("{}, {}{}{}{}; {} engine(s), {} progress; host memory only, no GPUDirect",

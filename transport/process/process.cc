@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <utility>
 
@@ -24,6 +25,13 @@ std::string page_folder(const config::PageFolder& folder) {
   return folder.text().empty() ? observe::default_page_folder() : folder.text();
 }
 
+// A power of two, or none.
+std::uint32_t records_of_flow(const config::Config& config) {
+  return config.observe.records == 0
+             ? 0
+             : std::bit_ceil(std::max(2u, static_cast<unsigned>(config.observe.records)));
+}
+
 // Returns a blank one if it is off or cannot be made; null if nothing would use it.
 std::unique_ptr<observe::Page> make_page(const config::Config& config, const Options& options) {
   if (!config.observe.page) {
@@ -34,7 +42,7 @@ std::unique_ptr<observe::Page> make_page(const config::Config& config, const Opt
                                      .host = transport::host_name(),
                                      .job = transport::job_in(environment),
                                      .transport = options.transport,
-                                     .records = options.records,
+                                     .records = options.keeps_packets ? records_of_flow(config) : 0,
                                      .folder = page_folder(config.observe.folder),
                                      .group = config.observe.group.text()});
   if (!page) {

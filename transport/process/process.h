@@ -21,9 +21,9 @@
 namespace tfabric::process {
 
 struct Options {
-  std::string transport;      // the page's word for what carries the bytes
-  std::uint32_t records = 0;  // of packets, kept on the page for each flow: a power of two, or none
-  bool witness = false;       // one is opened, if the configuration has it
+  std::string transport;       // the page's word for what carries the bytes
+  bool keeps_packets = false;  // there are flows whose last ones are kept on the page (observe.records)
+  bool witness = false;        // one is opened, if the configuration has it
 };
 
 class Process {

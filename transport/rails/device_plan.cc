@@ -65,15 +65,10 @@ DevicePlan describe(const std::vector<const config::Rail*>& rails, std::size_t n
   return plan;
 }
 
-// Returns true for a rail over a network of hosts, and not a wire to one process.
-bool is_networked(const config::Rail& rail) {
-  return !config::is_automatic_memif(rail) && !traits_of(rail.kind).ends_with_link;
-}
-
 // Returns true if rails of our own TCP over a network are among them: those are worth a life-boat.
 bool wants_lifeboat(const config::Tcp& config) {
   return config.lifeboat && std::any_of(config.rails.begin(), config.rails.end(), [](const auto& rail) {
-           return is_networked(rail) && !config::is_kernel_stack(rail);
+           return config::is_networked(rail) && !config::is_kernel_stack(rail);
          });
 }
 
@@ -102,7 +97,7 @@ void choose_carriers(const config::Tcp& shown, const std::vector<std::size_t>& u
     others.erase(chosen);
   }
   for (const std::size_t i : others) {
-    if (shown.reserve && is_networked(shown.rails[used[i]])) {
+    if (shown.reserve && config::is_networked(shown.rails[used[i]])) {
       device.reserve.push_back(i);
     }
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "config/keys.h"
 #include "hugepage/budget.h"
 #include "transport/bootstrap/addresses.h"
@@ -120,6 +121,34 @@ nic::EalOptions eal_options(const config::Tcp& own, const host::Sysfs& sysfs) {
   return eal;
 }
 
+// `needs_links`: as far as devices do that have nothing else.
+Result<RailPlan> plan_checked(const config::Config& config, const HostView& host, bool needs_links) {
+  std::vector<transport::RailFault> missing = missing_nics(config.tcp, host);
+  Status checked = check_rails(config.tcp, host);
+  if (checked && needs_links) {
+    checked = check_links(config, host.interfaces, host.addresses, missing);
+  }
+  if (!checked) {
+    return checked.error();
+  }
+  if (const auto fault = process_fault(config.tcp, process_limits())) {
+    return Error{Errc::unusable, fmt::format("{}: {}", fault->what, fault->fix)};
+  }
+  Result<std::vector<std::size_t>> used = lease(config);
+  if (!used) {
+    return used.error();
+  }
+  Result<RailPlan> plan = plan_of(config, *used, host);
+  if (plan) {
+    std::erase_if(missing, [&](const transport::RailFault& fault) {
+      return std::none_of(plan->own.tcp.rails.begin(), plan->own.tcp.rails.end(),
+                          [&](const config::Rail& rail) { return rail.name == fault.rail; });
+    });
+    plan->missing = std::move(missing);
+  }
+  return plan;
+}
+
 }  // namespace
 
 engine::ProgressMode progress_mode(const config::Engine& config, std::uint32_t engines, int cpus) {
@@ -172,40 +201,26 @@ Result<RailPlan> plan_rails(const config::Config& config, const HostView& host) 
   if (config.tcp.rails.empty()) {
     return no_rails(config, host.addresses);
   }
-  std::vector<transport::RailFault> missing = missing_nics(config.tcp, host);
-  for (const Status& status :
-       {check_rails(config.tcp, host), check_links(config, host.interfaces, host.addresses, missing)}) {
-    if (!status) {
-      return status.error();
-    }
-  }
-  if (const auto fault = process_fault(config.tcp, process_limits())) {
-    return Error{Errc::unusable, fmt::format("{}: {}", fault->what, fault->fix)};
-  }
-  Result<std::vector<std::size_t>> used = lease(config);
-  if (!used) {
-    return used.error();
-  }
-  Result<RailPlan> plan = plan_of(config, *used, host);
-  if (plan) {
-    std::erase_if(missing, [&](const transport::RailFault& fault) {
-      return std::none_of(plan->own.tcp.rails.begin(), plan->own.tcp.rails.end(),
-                          [&](const config::Rail& rail) { return rail.name == fault.rail; });
-    });
-    plan->missing = std::move(missing);
-  }
-  return plan;
+  return plan_checked(config, host, /*needs_links=*/true);
 }
 
 Result<RailPlan> plan_beside(const config::Config& config, const HostView& host) {
   config::Config own = config;
-  own.tcp.rails.clear();
-  Result<RailPlan> plan = plan_of(own, {}, host);
-  if (plan) {
-    plan->lifeboats = kernel_rails(config.rdma, host.addresses);
-    if (plan->lifeboats.empty()) {
-      return Error{Errc::unusable, bootstrap::nothing_offered(host.addresses, config.rdma)};
-    }
+  std::erase_if(own.tcp.rails,
+                [&](const config::Rail& rail) { return !config::stands_in_for_ports(own.tcp, rail); });
+  Result<RailPlan> plan =
+      own.tcp.rails.empty() ? plan_of(own, {}, host) : plan_checked(own, host, /*needs_links=*/false);
+  if (!plan && !own.tcp.rails.empty()) {
+    TF_WARN("NET/tfabric: no TCP rail stands in for RDMA: {}", plan.error().message);
+    own.tcp.rails.clear();
+    plan = plan_of(own, {}, host);
+  }
+  if (!plan) {
+    return plan;
+  }
+  plan->lifeboats = kernel_rails(config.rdma, host.addresses);
+  if (plan->lifeboats.empty()) {
+    return Error{Errc::unusable, bootstrap::nothing_offered(host.addresses, config.rdma)};
   }
   return plan;
 }

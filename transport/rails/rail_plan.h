@@ -41,8 +41,9 @@ Result<RailPlan> plan_rails(const config::Config& config, const HostView& host);
 Result<RailPlan> plan_of(const config::Config& config, const std::vector<std::size_t>& used,
                          const HostView& host);
 
-// For a process whose rails are of another kind than TCP's, and whose comms have one of the kernel's beside
-// them (RailPlan::lifeboats), whether the configuration names some or not.
+// For a process whose devices are RDMA's ports: the rails of `own` stand in for these, and comms have one of
+// the kernel's beside them (RailPlan::lifeboats), whether the configuration names some or not. A process that
+// cannot have the rails goes without: a warning says why.
 Result<RailPlan> plan_beside(const config::Config& config, const HostView& host);
 
 // How the engines are turned: as configured or, if that is "auto", as suits the CPUs that the process may run

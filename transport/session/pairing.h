@@ -26,6 +26,7 @@ enum class RouteClass : std::uint8_t {
   own,    // each of the device's rails with its counterpart
   cross,  // the device's rails with each other's counterparts, for a rail that is lost at each end
   reserve,
+  substitute,  // rails in reserve that are of another kind than the device's own
   lifeboat
 };
 

@@ -462,10 +462,11 @@ void Fabric::run_for(Duration time) {
   stop_at_ = kNever;
 }
 
-std::uint64_t Fabric::given_at(std::size_t host) const {
+std::uint64_t Fabric::given_at(std::size_t host, std::optional<std::size_t> cable) const {
   std::uint64_t given = 0;
   for (const auto& [number, ends] : lanes_) {
-    given += ends[host] != nullptr ? ends[host]->given_ : 0;
+    const WireLane* lane = ends[host];
+    given += lane != nullptr && (!cable || lane->carrier_->cable_ == *cable) ? lane->given_ : 0;
   }
   return given;
 }

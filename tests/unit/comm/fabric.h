@@ -227,7 +227,7 @@ class Fabric {
   // Where receive 0 of the group is, of the only comm that receives: for lanes that place.
   std::map<std::uint32_t, std::byte*> places;
   // What the lanes that are there have been given at this end, by bytes or requests as they count.
-  [[nodiscard]] std::uint64_t given_at(std::size_t host) const;
+  [[nodiscard]] std::uint64_t given_at(std::size_t host, std::optional<std::size_t> cable = {}) const;
   [[nodiscard]] std::uint64_t written_late() const { return written_late_; }
 
  private:

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "tests/captured_log.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/host/fake_host.h"
 #include "transport/rails/fatal_fault.h"
@@ -256,6 +257,42 @@ TEST_CASE("the rails of a plan are checked and leased: those of this process's s
   const Result<RailPlan> refused = plan_rails(job.config, job.host);
   REQUIRE_FALSE(refused.ok());
   CHECK_THAT(refused.error().message, Contains("rail eth2: no driver has 0000:00:12.0"));
+}
+
+TEST_CASE("beside RDMA's ports a process has the rails over networks, which stand in for these") {
+  Job job;
+  job.host.addresses = {of_kernel("eth9", {10, 1, 0, 5})};
+  job.config.tcp.rails_per_process = {.rule = config::RailsPerProcess::Rule::all, .count = 0};
+  job.config.tcp.rails.push_back({.name = "local", .kind = RailKind::memif});
+  job.config.tcp.rails.push_back({.name = "boat", .kind = RailKind::kernel, .device = "eth9"});
+  const auto plan = plan_beside(job.config, job.host);
+  REQUIRE(plan.ok());
+  CHECK(plan->dpdk);
+  REQUIRE(plan->own.tcp.rails.size() == 3);
+  CHECK(plan->own.tcp.rails.back().name == "eth2");
+  REQUIRE(plan->lifeboats.size() == 1);
+  CHECK(plan->lifeboats[0].device == "eth9");
+
+  job.config.tcp.reserve = false;
+  const auto without = plan_beside(job.config, job.host);
+  REQUIRE(without.ok());
+  CHECK_FALSE(without->dpdk);
+  CHECK(without->own.tcp.rails.empty());
+  CHECK(without->lifeboats.size() == 1);
+}
+
+TEST_CASE("beside RDMA's ports a process that cannot have its rails goes without, and says why") {
+  Job job;
+  job.host.addresses = {of_kernel("eth9", {10, 1, 0, 5})};
+  job.config.launcher.local_rank = 3;
+  job.config.launcher.local_size = 4;
+  job.config.launcher.variable = "LOCAL_RANK";
+  const tfabric::test::CapturedLog log;
+  const auto plan = plan_beside(job.config, job.host);
+  REQUIRE(plan.ok());
+  CHECK(plan->own.tcp.rails.empty());
+  CHECK(plan->lifeboats.size() == 1);
+  CHECK(log.count("no TCP rail stands in for RDMA: 3 of tcp.rails can be used by one process each") == 1);
 }
 
 TEST_CASE("a plan keeps the place of a NIC that is missing, if something stands in for it") {

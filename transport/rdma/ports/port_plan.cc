@@ -109,6 +109,11 @@ std::vector<NamedDevice> devices_of(std::span<const Hca> hcas, const config::Con
     for (const std::size_t reserve : device.reserve) {
       named.reserve.push_back(names[reserve]);
     }
+    for (const config::Rail& rail : config.tcp.rails) {
+      if (config::stands_in_for_ports(config.tcp, rail)) {
+        named.tcp.push_back(rail.name);
+      }
+    }
   }
   return devices;
 }

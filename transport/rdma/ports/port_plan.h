@@ -49,9 +49,10 @@ struct DevicePorts {
 [[nodiscard]] std::vector<DevicePorts> plan_devices(std::span<const PlannedPort> ports, config::Switch bond,
                                                     bool reserve);
 
-// The same of all ports that are used, by name: what the process will have if each of them can be opened.
+// The same of all ports that are used, by name, and the TCP rails behind them: what the process will have if
+// each of them can be opened.
 struct NamedDevice {
-  std::vector<std::string> own, reserve;
+  std::vector<std::string> own, reserve, tcp;
 };
 [[nodiscard]] std::vector<NamedDevice> devices_of(std::span<const Hca> hcas, const config::Config& config);
 

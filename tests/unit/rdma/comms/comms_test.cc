@@ -411,6 +411,7 @@ void go_through(std::uint64_t seed) {
   }
   options.takes_gpu_memory = random.chance(0.3);
   options.wires = random.chance(0.3) ? 2 : 1;
+  options.tcp = random.chance(0.3) ? 1 : 0;
   options.seed = random.next();
   options.max_recvs = random.chance(0.3) ? 8 : 1;
   OfferedComms comms(options);
@@ -429,19 +430,20 @@ void go_through(std::uint64_t seed) {
     comms.fabric.run_for(random.between(Duration{}, Duration(400us)));
     const std::size_t host = random.between(0, 1);
     const std::size_t port = random.between(0, options.ports[host] + options.reserves[host] - 1);
+    const std::size_t cable = random.chance(0.5) ? 0 : random.between(0, options.wires + options.tcp - 1);
     switch (random.between(0, 4)) {
       case 0:
       case 1:
         comms.silence(host, port, random.between(Duration(1ms), Duration(random.chance(0.2) ? 4s : 400ms)));
         break;
       case 2:
-        comms.fabric.reset(0);
+        comms.fabric.reset(cable);
         break;
       case 3:
-        comms.fabric.silence(0, random.between(Duration(1ms), Duration(300ms)));
+        comms.fabric.silence(cable, random.between(Duration(1ms), Duration(300ms)));
         break;
       default:
-        comms.fabric.reset_at(0, host);
+        comms.fabric.reset_at(cable, host);
         break;
     }
     if (random.chance(0.5)) {

@@ -27,6 +27,12 @@ comm::test::Kind kernel_lane() {
                      .retries_at_once = false}};
 }
 
+std::vector<comm::test::Kind> cables_of(const OfferedComms::Options& options) {
+  std::vector<comm::test::Kind> cables(options.wires, kernel_lane());
+  cables.resize(options.wires + options.tcp);
+  return cables;
+}
+
 }  // namespace
 
 void LateControl::run(std::function<int()> job, std::function<void(int)> done) {
@@ -47,8 +53,7 @@ OfferedComms::OfferedComms(const Options& options)
       options_(options),
       from_(kMemory),
       to_(kMemory, kOver),
-      fabric(std::vector(options.wires, kernel_lane()),
-             {.piece_bytes = 4096, .max_recvs = options.max_recvs}) {
+      fabric(cables_of(options), {.piece_bytes = 4096, .max_recvs = options.max_recvs}) {
   fill_random(token_);
   verbs.may_write = [this](std::uint64_t address, std::uint32_t length) {
     const Message* message = owner_of(address, /*receives=*/true);
@@ -153,8 +158,11 @@ bool OfferedComms::open(Duration within) {
                         .by_offer = true,
                         .meets = {}});
     }
-    for (const comm::test::WireCarrier* wire : here.carriers) {
-      routes.push_back({.rank = tfabric::session::RouteClass::lifeboat,
+    for (std::size_t i = 0; i < here.carriers.size(); ++i) {
+      using enum tfabric::session::RouteClass;
+      const bool is_tcp = i < options_.tcp;  // in the routes' order, which is that of their classes
+      const comm::test::WireCarrier* wire = here.carriers[is_tcp ? options_.wires + i : i - options_.tcp];
+      routes.push_back({.rank = is_tcp ? substitute : lifeboat,
                         .carrier = wire->number(),
                         .rail_number = static_cast<std::uint16_t>(routes.size()),
                         .port = 1,
@@ -343,6 +351,15 @@ std::size_t OfferedComms::pairs(bool in_reserve) {
   const engine::Guard guard(fabric.host(0).engine.lock());
   for (std::size_t i = 0; i < ports_[0].size(); ++i) {
     all += groups_[0]->is_in_reserve(i) == in_reserve ? sender->lanes({i}) : 0;
+  }
+  return all;
+}
+
+std::size_t OfferedComms::tcp_lanes() {
+  std::size_t all = 0;
+  const engine::Guard guard(fabric.host(0).engine.lock());
+  for (std::size_t i = 0; i < options_.tcp; ++i) {
+    all += sender->lanes({ports_[0].size() + i});
   }
   return all;
 }

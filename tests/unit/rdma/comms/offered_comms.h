@@ -43,6 +43,7 @@ class OfferedComms {
     bool takes_gpu_memory = false;
     std::uint32_t largest_write = 8192;  // bytes of a work request
     std::size_t wires = 1;               // lanes of the kernel's kind, of which the first is always there
+    std::size_t tcp = 0;                 // rails of our own TCP in reserve: the cables behind those
     bool offers = true;                  // the sender's process has such rails
     bool offers_back = true;             // and the receiver's
     LinkLayer receiver_link = LinkLayer::ethernet;
@@ -77,6 +78,8 @@ class OfferedComms {
   bool flush(int times = 1);
   // The lanes of pairs that carry, at the sender's end: of its own ports, or of those in reserve.
   [[nodiscard]] std::size_t pairs(bool in_reserve = false);
+  // The lanes over rails of our own TCP.
+  [[nodiscard]] std::size_t tcp_lanes();
   // No memory of messages can be registered with a port any more.
   void refuse_memory(std::size_t host, std::size_t port);
   // How many pieces of memory are registered with a port.

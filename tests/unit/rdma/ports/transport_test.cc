@@ -5,6 +5,8 @@
 #include <cerrno>
 
 #include "tests/captured_log.h"
+#include "tests/temporary_folder.h"
+#include "tests/unit/nic/eal_fixture.h"
 #include "tests/unit/rdma/good.h"
 #include "two_hosts.h"
 
@@ -107,6 +109,27 @@ TEST_CASE("a device goes on over a port of another one while its own is lost") {
   REQUIRE(hosts.network.connected().size() == 2);
   hosts.network.kill(hosts.machine.fake.context_of("mlx5_0"));
   REQUIRE(eventually([&] { return goes_over_pairs(hosts, comms, 4'000'000); }));
+}
+
+TEST_CASE("a TCP rail that cannot be had keeps no port from carrying, and has its place") {
+  nic::need_eal();
+  const tfabric::test::CapturedLog log;
+  const tfabric::test::TemporaryFolder locks;
+  TwoHosts hosts;
+  hosts.lock_folder = *config::LockFolder::parse(locks.path());
+  hosts.tcp.rails = {{.name = "eth1",
+                      .kind = config::RailKind::af_packet,
+                      .device = "tf-not-there",
+                      .addresses = {"10.99.0.1/24"}}};
+  hosts.open();
+  CHECK(log.count("rail eth1: cannot open") > 0);
+  CHECK(log.count("Starting without it; processes that start once it works use it") == 2);
+  CHECK_THAT(hosts.sending->summary(),
+             Contains("in reserve TCP over DPDK, rail(s) eth1 (af_packet tf-not-there)"));
+  TwoHosts::Comms comms = hosts.connect();
+  exchange(hosts, comms, 100'000);
+  hosts.network.kill(hosts.machine.fake.context_of("mlx5_0"));
+  exchange(hosts, comms, 100'000);
 }
 
 TEST_CASE("what a receiver that can access GPU memory has received is flushed") {

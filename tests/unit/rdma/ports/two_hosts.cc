@@ -71,6 +71,8 @@ Verbs TwoHosts::verbs() const {
 config::Config TwoHosts::config_of(const config::Rdma& wishes) const {
   config::Config config;
   config.rdma = wishes;
+  config.tcp = tcp;
+  config.lock_folder = lock_folder;
   config.observe = observe;
   config.fault.allow = sender_may_fail && &wishes == &sender_wishes;
   return config;

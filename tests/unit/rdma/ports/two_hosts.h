@@ -50,6 +50,8 @@ class TwoHosts {
   config::Rdma sender_wishes, receiver_wishes;
   config::Observe observe{.page = false, .hang_seconds = 0};  // of both
   bool sender_may_fail = false;                               // fault.allow, of the sender
+  config::Tcp tcp;                                            // of both
+  config::LockFolder lock_folder;
   [[nodiscard]] config::Config config_of(const config::Rdma& wishes) const;
   std::unique_ptr<transport::Transport> sending, receiving;
 };
