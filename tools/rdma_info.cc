@@ -149,10 +149,13 @@ std::string to_text(const rdma::Discovery& found, const config::Config& config) 
     text += text_of(hca);
   }
   for (const rdma::NamedDevice& device : rdma::devices_of(found.hcas, config)) {
-    text += fmt::format("  device {}: {}the kernel's connection as a life-boat\n", fmt::join(device.own, "+"),
-                        device.reserve.empty()
-                            ? std::string()
-                            : fmt::format("{} in reserve, ", fmt::join(device.reserve, " and ")));
+    std::string reserve = fmt::format("{}", fmt::join(device.reserve, " and "));
+    if (!device.tcp.empty()) {
+      reserve +=
+          fmt::format("{}TCP over {}", reserve.empty() ? "" : ", then ", fmt::join(device.tcp, " and "));
+    }
+    text += fmt::format("  device {}: {}{}the kernel's connection as a life-boat\n",
+                        fmt::join(device.own, "+"), reserve, reserve.empty() ? "" : " in reserve, ");
   }
   return text;
 }
@@ -167,7 +170,7 @@ nlohmann::json to_json(const rdma::Discovery& found, const config::Config& confi
   }
   out["devices"] = nlohmann::json::array();
   for (const rdma::NamedDevice& device : rdma::devices_of(found.hcas, config)) {
-    out["devices"].push_back({{"ports", device.own}, {"reserve", device.reserve}});
+    out["devices"].push_back({{"ports", device.own}, {"reserve", device.reserve}, {"tcp", device.tcp}});
   }
   return out;
 }

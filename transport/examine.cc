@@ -24,14 +24,17 @@ namespace {
 
 using diagnosis::Findings;
 using diagnosis::Id;
+using diagnosis::Severity;
 
 // Whether anything is left to use if TCP has no rails.
 void check_tcp_configured(const config::Config& config, const diagnosis::Host& host, bool rdma_usable,
                           Findings& findings) {
   if (config.transport == "rdma") {
-    if (!config.tcp.rails.empty()) {
-      findings.note(Id::tcp_rails_not_used, "configuration",
-                    "the TCP rails are not used, because transport is \"rdma\"");
+    if (!config.tcp.rails.empty() && with_used_rails(config).tcp.rails.empty()) {
+      findings.note(
+          Id::tcp_rails_not_used, "configuration",
+          "the TCP rails are not used, because transport is \"rdma\", and none of them can stand in "
+          "for ports (rails.reserve)");
     }
     return;
   }
@@ -95,9 +98,8 @@ Findings examine_with(const config::Config& config, const diagnosis::Host& host,
     findings.append(rdma.findings);
   }
   check_tcp_configured(config, host, rdma.usable, findings);
-  if (takes_tcp) {
-    findings.append(rails::examine(config, host).findings);
-  }
+  findings.append(rails::examine(with_used_rails(config), host).findings,
+                  takes_tcp ? Severity::error : Severity::warning);
   if (!rdma_first) {
     findings.append(rdma.findings);
   }

@@ -15,7 +15,9 @@ namespace {
 
 // No other process hears of this one, and devices and their stand-ins are those of a job: so this opens where
 // a job would.
-config::Config for_trial(config::Config config) {
+config::Config for_trial(const config::Config& given) {
+  config::Config config = with_used_rails(given);
+  config.transport = "tcp";
   std::erase_if(config.tcp.rails, [](const config::Rail& rail) { return !config::is_nic(rail); });
   config.tcp.witness = false;
   config.observe.page = false;
@@ -48,7 +50,8 @@ config::Config with_all_rails(config::Config config) {
 }
 
 bool has_nics(const config::Config& config) {
-  return prefers_tcp(config) && std::any_of(config.tcp.rails.begin(), config.tcp.rails.end(), config::is_nic);
+  const config::Config used = with_used_rails(config);
+  return std::any_of(used.tcp.rails.begin(), used.tcp.rails.end(), config::is_nic);
 }
 
 std::string user_of_nics(const config::Config& config, const diagnosis::Host& host) {

@@ -1,5 +1,6 @@
 #include "tools/check/check.h"
 #include "tools/check/peer/rails.h"
+#include "transport/registry.h"
 #include "transport/try_nics.h"
 
 namespace tfabric::check {
@@ -8,8 +9,9 @@ namespace {
 void add_trial(const config::Config& config, Findings& findings) {
   const auto trial = transport::try_nics(config);
   if (!trial) {
-    findings.error(Id::nic_not_open, "NICs", trial.error().message,
-                   "as the message says; if it does not, `tfabric info` shows more");
+    findings.add(transport::prefers_tcp(config) ? Severity::error : Severity::warning, Id::nic_not_open,
+                 "NICs", trial.error().message,
+                 "as the message says; if it does not, `tfabric info` shows more");
     return;
   }
   for (const transport::RailFault& fault : trial->faults) {

@@ -146,7 +146,12 @@ std::string conditions(const Host& host, const Findings& findings) {
 // Which network a process gets that starts now. No rail that another process has is among its rails.
 Verdict judge_usable(const config::Config& config, const Findings& findings) {
   if (!transport::prefers_tcp(config)) {
-    return {Network::rdma, "NCCL uses tfabric here, RDMA over " + ports_used(findings)};
+    const config::Config used = transport::with_used_rails(config);
+    return {Network::rdma,
+            fmt::format("NCCL uses tfabric here, RDMA over {}{}", ports_used(findings),
+                        used.tcp.rails.empty() ? std::string()
+                                               : fmt::format("; in reserve TCP over DPDK by {}",
+                                                             transport::rails_of_process(used)))};
   }
   std::string free, leased;
   for (const config::Rail& rail : config.tcp.rails) {

@@ -84,7 +84,7 @@ void note_interrupts(const Facts& facts, const Driver& driver, Plan& plan) {
 
 bool same_rails(const config::Config& config, const std::vector<Eni>& enis) {
   const auto& rails = config.tcp.rails;
-  return config.transport != "rdma" && rails.size() == enis.size() &&
+  return rails.size() == enis.size() &&
          std::equal(rails.begin(), rails.end(), enis.begin(), [](const config::Rail& rail, const Eni& eni) {
            return config::is_nic(rail) && rail.device == eni.address && rail.addresses == eni.addresses &&
                   rail.gateway == eni.gateway && rail.gateway6 == eni.gateway6 && rail.mtu == eni.mtu;

@@ -1,5 +1,6 @@
 #include "transport/diagnosis/diagnosis.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -115,6 +116,13 @@ static_assert(kNames.size() == static_cast<std::size_t>(kLastId) + 1, "each find
 static_assert(is_in_order());
 
 }  // namespace
+
+void Findings::append(const Findings& more, Severity worst) {
+  for (Finding finding : more.all_) {
+    finding.severity = std::min(finding.severity, worst);
+    all_.push_back(std::move(finding));
+  }
+}
 
 std::string_view to_string(Id id) { return kNames[static_cast<std::size_t>(id)].text; }
 

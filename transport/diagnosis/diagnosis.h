@@ -137,7 +137,8 @@ class Findings {
   void add(Severity severity, Id id, std::string subject, std::string what, std::string fix) {
     all_.push_back({id, severity, std::move(subject), std::move(what), std::move(fix)});
   }
-  void append(const Findings& more) { all_.insert(all_.end(), more.all_.begin(), more.all_.end()); }
+  // Those that are worse than `worst` count as that.
+  void append(const Findings& more, Severity worst = Severity::error);
   [[nodiscard]] const std::vector<Finding>& all() const { return all_; }
 
  private:

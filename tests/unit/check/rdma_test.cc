@@ -77,6 +77,23 @@ TEST_CASE("what stands in for the ports of a device is a note") {
                    "mlx5_1:1 stand in"));
 }
 
+TEST_CASE("of TCP rails that stand in for ports, faults are warnings") {
+  BrokenHost broken;
+  broken.host.environment = {{"TFABRIC_TCP_RAILS", "af_packet:tf-not-there,name=eth1,addresses=10.0.0.1/24"},
+                             {"TFABRIC_TRANSPORT", "rdma"}};
+  const Report report = broken.examine(one_hca);
+  CAPTURE(to_text(report));
+  CHECK(exit_code_of(report) == kWarnings);
+  CHECK(report.verdict.network == Network::rdma);
+  CHECK_THAT(report.verdict.text,
+             StartsWith("NCCL uses tfabric here, RDMA over mlx5_0:1; in reserve TCP over "
+                        "DPDK by the rail(s) eth1"));
+  CHECK_THAT(text_of(report, Id::rdma_stands_in),
+             Contains("if it is lost, TCP over eth1 stands in, and without that the kernel's connection"));
+  CHECK_THAT(text_of(report, Id::interface_missing), StartsWith("warning rail eth1: "));
+  CHECK_FALSE(has(report, Id::tcp_rails_not_used));
+}
+
 TEST_CASE("RDMA that could be used instead of TCP is a note") {
   BrokenHost broken;
   broken.host.environment = {{"TFABRIC_TCP_RAILS", "memif"}};

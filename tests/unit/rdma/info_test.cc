@@ -78,7 +78,16 @@ TEST_CASE("each device has the ports that stand in for it") {
           "  device mlx5_0:1: mlx5_1:1 and mlx5_2:1 in reserve, the kernel's connection as a life-boat\n") &&
           Contains("  device mlx5_3:1: mlx5_0:1 and mlx5_1:1 in reserve"));
   CHECK(to_json(found, {})["devices"][1]["reserve"] == std::vector<std::string>{"mlx5_2:1", "mlx5_3:1"});
-  config::Config without;
+  config::Config with;
+  with.tcp.rails = {{.name = "eth1", .kind = config::RailKind::pci, .device = "0000:00:10.0"},
+                    {.name = "eth2", .kind = config::RailKind::af_packet, .device = "eth2"},
+                    {.name = "local", .kind = config::RailKind::memif},
+                    {.name = "boat", .kind = config::RailKind::kernel, .device = "eth0"}};
+  CHECK_THAT(to_text(found, with),
+             Contains("  device mlx5_0:1: mlx5_1:1 and mlx5_2:1, then TCP over eth1 and "
+                      "eth2 in reserve, the kernel's connection as a life-boat\n"));
+  CHECK(to_json(found, with)["devices"][1]["tcp"] == std::vector<std::string>{"eth1", "eth2"});
+  config::Config without = with;
   without.tcp.reserve = false;
   CHECK_THAT(to_text(found, without), !Contains("in reserve"));
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/sysfs.h"
@@ -70,6 +71,16 @@ void check_hca(const config::Rdma& wishes, const Hca& hca, Findings& findings) {
   }
 }
 
+// "mlx5_1:1 stands in, and without that "
+std::string who_stands_in(const std::vector<std::string>& rails, std::string_view kind) {
+  if (rails.empty()) {
+    return {};
+  }
+  const bool one = rails.size() == 1;
+  return fmt::format("{}{} stand{} in, and without {} ", kind, fmt::join(rails, " and "), one ? "s" : "",
+                     one ? "that" : "these");
+}
+
 // What carries when a device's ports are lost, one after the other.
 void report_devices(const Survey& survey, const config::Config& config, Findings& findings) {
   for (const NamedDevice& device : devices_of(survey.found.hcas, config)) {
@@ -77,13 +88,10 @@ void report_devices(const Survey& survey, const config::Config& config, Findings
     findings.note(
         Id::rdma_stands_in, fmt::format("{}", fmt::join(device.own, "+")),
         fmt::format("{}if {} lost, {}the kernel's connection carries, which is slow; memory of GPUs "
-                    "waits then",
+                    "waits {}",
                     several ? "goes on while one of its ports works; " : "", several ? "all are" : "it is",
-                    device.reserve.empty()
-                        ? std::string()
-                        : fmt::format("{} stand{} in, and without {} ", fmt::join(device.reserve, " and "),
-                                      device.reserve.size() == 1 ? "s" : "",
-                                      device.reserve.size() == 1 ? "that" : "these")));
+                    who_stands_in(device.reserve, "") + who_stands_in(device.tcp, "TCP over "),
+                    device.reserve.empty() ? "then" : "without a port"));
   }
 }
 
