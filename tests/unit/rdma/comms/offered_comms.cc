@@ -51,19 +51,19 @@ void LateControl::take_results() {
 OfferedComms::OfferedComms(const Options& options)
     : verbs(options.seed),
       options_(options),
-      from_(kMemory),
-      to_(kMemory, kOver),
       fabric(cables_of(options), {.piece_bytes = 4096, .max_recvs = options.max_recvs}) {
   fill_random(token_);
+  std::fill_n(to_.alias(), kMemory, kOver);
+  verbs.reach = [this](std::uint64_t address) { return seen(reinterpret_cast<const std::byte*>(address)); };
   verbs.may_write = [this](std::uint64_t address, std::uint32_t length) {
     const Message* message = owner_of(address, /*receives=*/true);
-    const bool is_ours = address - reinterpret_cast<std::uint64_t>(to_.data()) < kMemory;
+    const bool is_ours = address - reinterpret_cast<std::uint64_t>(to_.address()) < kMemory;
     return !is_ours || (message != nullptr && message->in != nullptr && !message->has_come &&
                         address + length <= reinterpret_cast<std::uint64_t>(message->to) + message->room);
   };
   verbs.may_read = [this](std::uint64_t address, std::uint32_t /*length*/) {
     const Message* message = owner_of(address, /*receives=*/false);
-    const bool is_ours = address - reinterpret_cast<std::uint64_t>(from_.data()) < kMemory;
+    const bool is_ours = address - reinterpret_cast<std::uint64_t>(from_.address()) < kMemory;
     return !is_ours || (message != nullptr && !message->is_sent);
   };
   fabric.next_elsewhere = [this] { return verbs.next_event(); };
@@ -186,13 +186,30 @@ bool OfferedComms::open(Duration within) {
     receiver = there.pending->take();
   }
   const auto kind = options_.takes_gpu_memory ? transport::MemoryKind::cuda : transport::MemoryKind::host;
-  auto from = sender->register_memory(from_.data(), from_.size(),
-                                      options_.offers ? kind : transport::MemoryKind::host);
-  auto to = receiver->register_memory(to_.data(), to_.size(), kind);
+  auto from =
+      sender->register_memory(from_.address(), kMemory, options_.offers ? kind : transport::MemoryKind::host);
+  auto to = receiver->register_memory(to_.address(), kMemory, kind);
   REQUIRE((from.ok() && to.ok()));
   from_region_ = *from;
   to_region_ = *to;
+  if (options_.takes_gpu_memory) {
+    to_.hide_from_cpu();
+  }
+  if (options_.takes_gpu_memory && options_.offers) {
+    from_.hide_from_cpu();
+  }
   return true;
+}
+
+std::byte* OfferedComms::seen(const std::byte* at) const {
+  for (const tfabric::test::GpuPages* pages : {&from_, &to_}) {
+    const auto offset =
+        reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(pages->address());
+    if (offset < kMemory) {
+      return pages->alias() + offset;
+    }
+  }
+  return const_cast<std::byte*>(at);
 }
 
 const OfferedComms::Message* OfferedComms::owner_of(std::uint64_t address, bool receives) const {
@@ -215,8 +232,8 @@ void OfferedComms::post(const std::vector<std::size_t>& sizes) {
   for (const std::size_t size : sizes) {
     Message& message = messages_.emplace_back();
     message.room = size + 1;
-    message.from = from_.data() + used_;
-    message.to = to_.data() + used_;
+    message.from = from_.address() + used_;
+    message.to = to_.address() + used_;
     message.tag = static_cast<int>(buffers.size());
     used_ += message.room;
     REQUIRE(used_ <= kMemory);
@@ -224,7 +241,7 @@ void OfferedComms::post(const std::vector<std::size_t>& sizes) {
     for (std::size_t i = 0; i < size; ++i) {
       message.text[i] = static_cast<std::byte>(i * 31 + messages_.size() + (i >> 8));
     }
-    std::copy(message.text.begin(), message.text.end(), message.from);
+    std::copy(message.text.begin(), message.text.end(), seen(message.from));
     buffers.push_back({message.to, message.room, message.tag, to_region_});
   }
   transport::Request* request = nullptr;
@@ -266,8 +283,8 @@ bool OfferedComms::test(Message& message) {
       if (*done && each.in == message.in && !each.has_come) {
         each.has_come = true;
         REQUIRE(static_cast<std::size_t>(sizes[static_cast<std::size_t>(each.tag)]) == each.text.size());
-        REQUIRE(std::equal(each.text.begin(), each.text.end(), each.to));
-        std::fill_n(each.to, each.room, kOver);
+        REQUIRE(std::equal(each.text.begin(), each.text.end(), seen(each.to)));
+        std::fill_n(seen(each.to), each.room, kOver);
       }
     }
   }
@@ -278,7 +295,7 @@ bool OfferedComms::test(Message& message) {
     }
     if (*done) {
       message.is_sent = true;
-      std::fill_n(message.from, message.room, kUsedAgain);
+      std::fill_n(seen(message.from), message.room, kUsedAgain);
     }
   }
   return message.is_sent && message.has_come;
@@ -305,7 +322,7 @@ bool OfferedComms::finish(Duration within) {
       },
       within);
   for (const Message& message : messages_) {
-    REQUIRE((!message.has_come || std::all_of(message.to, message.to + message.room,
+    REQUIRE((!message.has_come || std::all_of(seen(message.to), seen(message.to) + message.room,
                                               [](std::byte byte) { return byte == kOver; })));
   }
   for (const std::string& what : verbs.violations) {
@@ -319,7 +336,7 @@ bool OfferedComms::finish(Duration within) {
 }
 
 bool OfferedComms::flush(int times) {
-  const transport::ReceiveBuffer buffer{to_.data(), to_.size(), 0, to_region_};
+  const transport::ReceiveBuffer buffer{to_.address(), kMemory, 0, to_region_};
   std::deque<transport::Request*> asked;
   for (int i = 0; i < times; ++i) {
     auto request = receiver->iflush(std::span(&buffer, 1));
@@ -372,7 +389,7 @@ void OfferedComms::refuse_memory(std::size_t host, std::size_t port) {
 
 void OfferedComms::register_anew() {
   const auto kind = options_.takes_gpu_memory ? transport::MemoryKind::cuda : transport::MemoryKind::host;
-  auto to = receiver->register_memory(to_.data(), to_.size(), kind);
+  auto to = receiver->register_memory(to_.address(), kMemory, kind);
   REQUIRE(to.ok());
   REQUIRE(receiver->deregister_memory(std::exchange(to_region_, *to)).ok());
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/gpu_pages.h"
 #include "tests/unit/comm/fabric.h"
 #include "tests/unit/rdma/pairs/made_up_verbs.h"
 #include "tests/unit/rdma/pairs/one_way.h"
@@ -40,7 +41,7 @@ class OfferedComms {
     std::array<std::size_t, 2> reserves{};  // further ports, which stand in for those
     std::uint64_t seed = 1;
     std::uint8_t max_recvs = 1;
-    bool takes_gpu_memory = false;
+    bool takes_gpu_memory = false;       // and messages are in such memory
     std::uint32_t largest_write = 8192;  // bytes of a work request
     std::size_t wires = 1;               // lanes of the kernel's kind, of which the first is always there
     std::size_t tcp = 0;                 // rails of our own TCP in reserve: the cables behind those
@@ -50,7 +51,7 @@ class OfferedComms {
   };
   struct Message {
     std::vector<std::byte> text;
-    std::byte *from = nullptr, *to = nullptr;
+    std::byte *from = nullptr, *to = nullptr;  // as NCCL knows them
     std::size_t room = 0;
     int tag = 0;
     transport::Request *out = nullptr, *in = nullptr;
@@ -123,12 +124,14 @@ class OfferedComms {
   void add_port(std::size_t host, const Options& options, bool in_reserve);
   void send(Message& message);
   bool test(Message& message);
+  // Where the test reaches NCCL's memory, which may be a GPU's.
+  [[nodiscard]] std::byte* seen(const std::byte* at) const;
   [[nodiscard]] const Message* owner_of(std::uint64_t address, bool receives) const;
 
   Options options_;
   std::array<std::unique_ptr<PortGroup>, 2> groups_;
   std::array<std::vector<std::unique_ptr<Port>>, 2> ports_;
-  std::vector<std::byte> from_, to_;
+  tfabric::test::GpuPages from_{kMemory}, to_{kMemory};
   std::size_t used_ = 0;
   std::deque<Message> messages_;
   tfabric::session::Token token_{};

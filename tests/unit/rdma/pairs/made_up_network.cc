@@ -71,7 +71,7 @@ void MadeUpVerbs::send_one(Qp& qp) {
     if (may_read && !may_read(posted.sge.addr, posted.sge.length)) {
       violated("memory was sent that may not be read any more");
     }
-    const auto* from = reinterpret_cast<const std::byte*>(posted.sge.addr);
+    const std::byte* const from = reach(posted.sge.addr);
     packet->bytes.assign(from, from + posted.sge.length);
   }
   if (lies_about_credit && packet->bytes.size() == sizeof(std::uint64_t) && !posted.inlined.empty()) {
@@ -119,7 +119,7 @@ void MadeUpVerbs::write(const Packet& packet, std::size_t from, std::size_t unti
     violated(fmt::format("{} bytes were written where nothing may be", length));
     return;
   }
-  place(reinterpret_cast<std::byte*>(address), packet.bytes.data() + from, length);
+  place(reach(address), packet.bytes.data() + from, length);
 }
 
 void MadeUpVerbs::arrive_first_part(const std::shared_ptr<Packet>& packet) {

@@ -63,6 +63,10 @@ class MadeUpVerbs {
   std::function<bool(std::uint64_t address, std::uint32_t length)> may_write;
   // The same of memory that is sent, each time that it is.
   std::function<bool(std::uint64_t address, std::uint32_t length)> may_read;
+  // Where the adapter reaches an address; by default, where the CPU does.
+  std::function<std::byte*(std::uint64_t address)> reach = [](std::uint64_t address) {
+    return reinterpret_cast<std::byte*>(address);
+  };
   // What is written as a count of 8 bytes arrives as the largest one.
   bool lies_about_credit = false;
 
