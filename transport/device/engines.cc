@@ -109,13 +109,17 @@ Engines::Engines(const config::Config& config, const link::Options& options, std
     engines.push_back(&unit->engine);
   }
   const bool shares_packets = config::uses_dpdk(config.tcp);
-  const bool carries_alone = config.tcp.rails.empty();  // what it has are ports, and kernel rails beside them
+  const bool has_ports_alone = config.tcp.rails.empty();  // and kernel rails beside them
   for (std::uint16_t e = 0; e < count; ++e) {
     const int cpu = config.engine.cpu < 0 ? -1 : config.engine.cpu + e;
     engine::Engine& own = units_[e]->engine;
+    engine::Progress::Keeper keeper{.engines = {&own}};
+    if (has_ports_alone) {  // adapters carry on by themselves: what there is to keep is little
+      keeper = {.engines = e == 0 ? engines : std::vector<engine::Engine*>(),
+                .neglected = engine::Progress::kSeldom};
+    }
     units_[e]->progress = std::make_unique<engine::Progress>(
-        own, mode_, cpu, shares_packets ? engines : std::vector{&own},
-        carries_alone ? engine::Progress::kSeldom : engine::Progress::kNeglected);
+        own, mode_, cpu, shares_packets ? engines : std::vector{&own}, std::move(keeper));
   }
   gate_ = std::make_unique<Gate>(*this);
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <ctime>
 #include <iterator>
+#include <utility>
 
 #include "base/log.h"
 #include "base/thread.h"
@@ -28,13 +29,13 @@ constexpr Duration kShortest = std::chrono::microseconds(50);
 
 }  // namespace
 
-Progress::Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector<Engine*>& all,
-                   Duration neglected)
-    : engine_(&engine), mode_(mode), cpu_(cpu), neglected_(neglected) {
+Progress::Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector<Engine*>& all, Keeper keeper)
+    : engine_(&engine), mode_(mode), cpu_(cpu), keeper_(std::move(keeper)) {
   std::copy_if(all.begin(), all.end(), std::back_inserter(others_), [&](Engine* e) { return e != &engine; });
-  if (mode != ProgressMode::by_owner) {
-    thread_ = mode == ProgressMode::inline_ ? start_thread("tfabric-keeper", [this] { keep(); })
-                                            : start_thread("tfabric-engine", [this] { spin(); });
+  if (mode == ProgressMode::threaded) {
+    thread_ = start_thread("tfabric-engine", [this] { spin(); });
+  } else if (mode == ProgressMode::inline_ && !keeper_.engines.empty()) {
+    thread_ = start_thread("tfabric-keeper", [this] { keep(); });
   }
 }
 
@@ -69,8 +70,10 @@ bool Progress::help() {
 // Packets for the other engines may come in by our queue.
 Instant Progress::last_work() const {
   Instant last = engine_->last_work();
-  for (const Engine* other : others_) {
-    last = std::max(last, other->last_work());
+  for (const std::vector<Engine*>* engines : {&others_, &keeper_.engines}) {
+    for (const Engine* other : *engines) {
+      last = std::max(last, other->last_work());
+    }
   }
   return last;
 }
@@ -99,12 +102,14 @@ void Progress::sleep(std::uint32_t heard, Duration duration) {
 void Progress::keep() {
   std::uint32_t heard = bell_.load(std::memory_order_acquire);
   while (!stop_.load(std::memory_order_relaxed)) {
-    if (engine_->now() - engine_->last_turn() >= neglected_ && engine_->lock().try_lock()) {
-      for (int i = 0; i < kKeeperTurns && engine_->turn() && !engine_->lock().contended(); ++i) {
+    for (Engine* engine : keeper_.engines) {
+      if (engine->now() - engine->last_turn() >= keeper_.neglected && engine->lock().try_lock()) {
+        for (int i = 0; i < kKeeperTurns && engine->turn() && !engine->lock().contended(); ++i) {
+        }
+        engine->lock().unlock();
       }
-      engine_->lock().unlock();
     }
-    sleep(heard, rest_after(engine_->now() - last_work(), neglected_));
+    sleep(heard, rest_after(engine_->now() - last_work(), keeper_.neglected));
     heard = bell_.load(std::memory_order_acquire);
   }
 }

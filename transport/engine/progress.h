@@ -32,9 +32,15 @@ class Progress {
 
   // `cpu`: in threaded mode, the CPU to pin the thread to; -1: any that the process may use. `all`: the
   // engines that share packets with this one, and itself; they outlive the thread and the calls of poke().
-  // `neglected`: the keeper takes a turn when there was none for so long, and wakes as often at most.
-  Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector<Engine*>& all,
-           Duration neglected = kNeglected);
+  Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector<Engine*>& all)
+      : Progress(engine, mode, cpu, all, Keeper{.engines = {&engine}}) {}
+  // Whose keeper this one's is: of itself, or of several; of none, if another one's is its.
+  struct Keeper {
+    std::vector<Engine*> engines;
+    // It takes a turn when there was none for so long, and wakes as often at most.
+    Duration neglected = kNeglected;
+  };
+  Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector<Engine*>& all, Keeper keeper);
   ~Progress();  // ends the thread
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -56,7 +62,7 @@ class Progress {
   Engine* engine_;
   ProgressMode mode_;
   int cpu_;
-  Duration neglected_;
+  Keeper keeper_;
   std::vector<Engine*> others_;
   std::atomic<bool> stop_{false};
   std::atomic<std::uint32_t> bell_{0};  // grows when the thread is to wake

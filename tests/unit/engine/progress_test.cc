@@ -1,6 +1,8 @@
 // Progress: which threads turn an engine, how often, and when they sleep.
 #include "transport/engine/progress.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <memory>
@@ -111,6 +113,36 @@ TEST_CASE("an engine without work gets few turns, and gets them at once when NCC
     turned.progress->poke();
   }
   CHECK(turned.turns - before >= 100);
+}
+
+TEST_CASE("a keeper of several engines turns each of them, and those have none of their own") {
+  std::array<std::atomic<int>, 3> turns{};
+  std::vector<std::unique_ptr<Engine>> engines;
+  std::vector<Engine*> all;
+  for (std::atomic<int>& count : turns) {
+    Engine& engine = *engines.emplace_back(std::make_unique<Engine>(EngineOptions{}));
+    all.push_back(&engine);
+    const Guard guard(engine.lock());
+    engine.add(std::make_unique<Counted>(count));
+  }
+  const auto progress_of = [&](std::size_t i) {
+    return Progress(*all[i], ProgressMode::inline_, -1, {all[i]},
+                    {.engines = i == 0 ? all : std::vector<Engine*>(), .neglected = 1ms});
+  };
+  {
+    const Progress second = progress_of(1), third = progress_of(2);
+    std::this_thread::sleep_for(20ms);
+    CHECK((turns[1] == 0 && turns[2] == 0));
+  }
+  const Progress first = progress_of(0);
+  const Instant deadline = monotonic_now() + 60s;
+  const auto each_had = [&] {
+    return std::all_of(turns.begin(), turns.end(), [](const auto& count) { return count >= 3; });
+  };
+  while (!each_had() && monotonic_now() < deadline) {
+    std::this_thread::sleep_for(1ms);
+  }
+  CHECK(each_had());
 }
 
 TEST_CASE("the destructor ends a thread that sleeps") {
