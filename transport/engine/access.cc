@@ -4,16 +4,6 @@
 
 namespace tfabric::engine {
 
-bool EngineLock::try_lock() {
-  if (held_.load(std::memory_order_relaxed) || held_.exchange(true, std::memory_order_acquire)) {
-    return false;
-  }
-  if (hooks_ != nullptr) {
-    saved_ = hooks_->on_lock(number_);
-  }
-  return true;
-}
-
 void EngineLock::set_hooks(const LockHooks& hooks) {
   if (hooks_ == nullptr) {
     hooks_ = &hooks;
@@ -32,14 +22,6 @@ void EngineLock::lock() {
   waiting_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// Unchecked: nothing that clang knows of gives the turn up.
-void EngineLock::unlock() TF_NO_THREAD_SAFETY_ANALYSIS {
-  if (hooks_ != nullptr) {
-    hooks_->on_unlock(saved_);
-  }
-  held_.store(false, std::memory_order_release);
-}
-
 void Submissions::submit(Submitter& submitter) {
   if (submitter.queued_.exchange(true, std::memory_order_acq_rel)) {
     return;
@@ -51,10 +33,7 @@ void Submissions::submit(Submitter& submitter) {
       !head_.compare_exchange_weak(head, &submitter, std::memory_order_release, std::memory_order_relaxed));
 }
 
-bool Submissions::take() {
-  if (head_.load(std::memory_order_relaxed) == nullptr) {
-    return false;
-  }
+bool Submissions::take_all() {
   Submitter* taken = head_.exchange(nullptr, std::memory_order_acquire);
   Submitter* in_order = nullptr;
   while (taken != nullptr) {

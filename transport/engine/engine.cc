@@ -66,7 +66,7 @@ bool Engine::turn() {
   return worked;
 }
 
-bool Engine::send(Instant now, bool quiet) {
+bool Engine::send_all(Instant now, bool quiet) {
   bool worked = false;
   for (const auto& polled : polled_) {
     worked |= polled->has_output() && polled->send(now, quiet);

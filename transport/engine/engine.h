@@ -118,7 +118,10 @@ class Engine {
   // Calls all submitters. Afterwards, a submitter that submits no more may be destroyed.
   void take_submissions() TF_IN_TURN { submissions_.take(); }
   // Those that were added first have the first part of each half of a turn.
-  void add(std::unique_ptr<Polled> polled) TF_IN_TURN { polled_.push_back(std::move(polled)); }
+  void add(std::unique_ptr<Polled> polled) TF_IN_TURN {
+    polled->count_in(outputs_);
+    polled_.push_back(std::move(polled));
+  }
   [[nodiscard]] const std::vector<std::unique_ptr<Polled>>& polled() const TF_IN_TURN { return polled_; }
   // Calls `use(carrier)` for each.
   template <class Use>
@@ -146,7 +149,8 @@ class Engine {
   void halt() TF_IN_TURN;
 
  private:
-  bool send(Instant now, bool quiet) TF_IN_TURN;
+  bool send(Instant now, bool quiet) TF_IN_TURN { return outputs_ > 0 && send_all(now, quiet); }
+  bool send_all(Instant now, bool quiet) TF_IN_TURN;
   [[gnu::cold]] bool is_frozen(Instant now);
   void forgive_pause(Instant now) TF_IN_TURN;
   void serve(Instant now) TF_IN_TURN;
@@ -158,6 +162,7 @@ class Engine {
   Submissions submissions_;
   Acceptor* acceptor_ = nullptr;
   Observer* observer_ = nullptr;
+  std::size_t outputs_ = 0;  // of these that follow, those that have something to send
   std::vector<std::unique_ptr<Polled>> polled_;
   std::vector<Tended*> tended_;  // null: has left
   Instant next_service_{};

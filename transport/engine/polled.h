@@ -55,10 +55,26 @@ class Polled {
 
   [[nodiscard]] bool rests(Instant now) const TF_IN_TURN { return now < rests_until_; }
   [[nodiscard]] bool has_output() const TF_IN_TURN { return has_output_; }
+  // It is among those of which `outputs` have something to send: the engine's count, which outlives it.
+  void count_in(std::size_t& outputs) TF_IN_TURN {
+    outputs += has_output_ ? 1 : 0;
+    outputs_ = &outputs;
+  }
 
  protected:
-  Instant rests_until_{};   // receive() has nothing to do before
-  bool has_output_ = true;  // send() has something to do
+  // Whether send() has something to do. At first it has.
+  void set_output(bool has) {
+    if (outputs_ != nullptr && has != has_output_) {
+      *outputs_ = has ? *outputs_ + 1 : *outputs_ - 1;
+    }
+    has_output_ = has;
+  }
+
+  Instant rests_until_{};  // receive() has nothing to do before
+
+ private:
+  bool has_output_ = true;
+  std::size_t* outputs_ = nullptr;
 };
 
 }  // namespace tfabric::engine

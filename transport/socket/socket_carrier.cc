@@ -268,7 +268,7 @@ void SocketCarrier::end(SocketFlow& flow) {
   std::erase(direct_, &flow);
   const std::size_t place = flow.place_;
   over_.push_back(std::move(flows_[place]));
-  has_output_ = true;
+  set_output(true);
   if (place + 1 != flows_.size()) {
     flows_[place] = std::move(flows_.back());
     flows_[place]->place_ = place;
@@ -329,7 +329,7 @@ void SocketCarrier::want_write(SocketFlow& flow) {
     look_at(flow);
     moved_at_ = now_;
     rests_until_ = {};
-    has_output_ = true;
+    set_output(true);
   }
 }
 
@@ -337,7 +337,7 @@ void SocketCarrier::owes_report(SocketFlow& flow) {
   if (!std::exchange(flow.in_owing_, true)) {
     owing_.push_back(&flow);
     hold_.begin(now_);
-    has_output_ = true;
+    set_output(true);
   }
 }
 
@@ -506,7 +506,7 @@ bool SocketCarrier::send(Instant now, bool quiet) {
     std::erase_if(looked_, is_over);
     over_.clear();
   }
-  has_output_ = !writes_.empty() || hold_.lasts();
+  set_output(!writes_.empty() || hold_.lasts());
   return any;
 }
 

@@ -38,7 +38,7 @@ PortCarrier::PortCarrier(Options options)
     : OfferingCarrier(kTraits),
       options_(std::move(options)),
       rail_(options_.ways->rail(options_.ways->usual().number)) {
-  has_output_ = false;  // it leaves with its doorbell
+  set_output(false);  // it leaves with its doorbell
 }
 
 // Jobs that are being done use the pairs.

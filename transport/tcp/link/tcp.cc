@@ -78,7 +78,7 @@ bool Tcp::send(Instant now, bool quiet) {
   reap();
   if (flows_.empty() && (links_.empty() || (beside_ && !worked))) {
     rests_until_ = links_.empty() ? kNever : now + kLookInterval;
-    has_output_ = false;
+    set_output(false);
   }
   return worked;
 }
@@ -120,7 +120,9 @@ void Tcp::forgive(Duration pause, Instant now) {
 
 void Tcp::on_time(Instant now) {
   now_ = now;
-  has_output_ = has_output_ || !links_.empty();  // news of neighbours
+  if (!links_.empty()) {
+    set_output(true);  // news of neighbours
+  }
   for (const auto& link : links_) {
     const LinkProgress progress(flows_, *link);
     link->interface().on_time(now_, &progress);

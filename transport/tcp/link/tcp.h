@@ -180,7 +180,7 @@ class Tcp final : public engine::Polled {
   engine::Engine* engine_;
   void wake_up() TF_IN_TURN {
     rests_until_ = {};
-    has_output_ = true;
+    set_output(true);
   }
 
   Options options_;
