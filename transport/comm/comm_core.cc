@@ -360,16 +360,11 @@ Result<transport::MemoryRegion*> CommCore::register_region(const lane::MemoryToR
   return static_cast<transport::MemoryRegion*>(region.release());
 }
 
-Status CommCore::check_registered(const char* call, const void* data, std::size_t size,
-                                  const transport::MemoryRegion* region) {
-  const auto* registered = static_cast<const Region*>(region);
-  if (size == 0 || (registered != nullptr && registered->covers(data, size))) {
-    return {};
-  }
-  return Error{
-      Errc::invalid_argument,
-      fmt::format("{} of {} bytes at {}: {}", call, size, data,
-                  registered == nullptr ? "its memory is not registered on this comm"
+Error CommCore::not_registered(const char* call, const void* data, std::size_t size,
+                               const transport::MemoryRegion* region) {
+  return {Errc::invalid_argument,
+          fmt::format("{} of {} bytes at {}: {}", call, size, data,
+                      region == nullptr ? "its memory is not registered on this comm"
                                         : "the bytes are not all in the memory of the given registration")};
 }
 

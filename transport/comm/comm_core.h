@@ -112,9 +112,9 @@ class CommCore : public lane::LaneEvents,
 
   // Lanes of this comm may be opened by offers (lane/offers.h), and know memory by its registration.
   [[nodiscard]] bool offers() const { return context_.offered != nullptr; }
-  // Fails unless all of the bytes are registered; `call`: for the message.
-  [[nodiscard]] static Status check_registered(const char* call, const void* data, std::size_t size,
-                                               const transport::MemoryRegion* region);
+  // Bytes of memory that is to be registered are not all in `region`; `call`: for the message.
+  [[nodiscard, gnu::cold]] static Error not_registered(const char* call, const void* data, std::size_t size,
+                                                       const transport::MemoryRegion* region);
   // Returns true while others than lanes move the memory of messages.
   [[nodiscard]] virtual bool moves_memory() const TF_IN_TURN { return false; }
   // For the ends of comms and of registrations, without the engine held: waits until no lane that has ended

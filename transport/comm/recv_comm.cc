@@ -98,10 +98,9 @@ Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBu
     if (buffer.data == nullptr && buffer.size > 0) {
       return Error{Errc::invalid_argument, fmt::format("irecv of {} bytes to address 0", buffer.size)};
     }
-    if (offers()) {
-      if (Status status = check_registered("irecv", buffer.data, buffer.size, buffer.region); !status) {
-        return status.error();
-      }
+    const auto* region = static_cast<const Region*>(buffer.region);
+    if (offers() && buffer.size > 0 && (region == nullptr || !region->covers(buffer.data, buffer.size))) {
+      return not_registered("irecv", buffer.data, buffer.size, buffer.region);
     }
   }
   Request* request = requests_.acquire();
@@ -134,8 +133,7 @@ void RecvComm::on_submitted() {
     any = true;
     if (failed()) {
       request.completion.finish(stripe::Completion::State::failed);
-    } else if (Status posted = post(request); !posted) {
-      fail(posted.error());  // also this request, and those behind it
+    } else if (!post(request)) {
       return;
     }
   }
@@ -147,7 +145,9 @@ void RecvComm::on_submitted() {
     if (announcer_ == nullptr && told_ != inbox_.next_group()) {
       tend();  // it is reported later
     }
-    conclude();
+    if (ended_) {
+      conclude();
+    }
   }
 }
 
@@ -164,7 +164,7 @@ const char* RecvComm::doing() const {
   return inbox_.has_aside() ? "message, no receive" : "idle";
 }
 
-Status RecvComm::post(Request& request) {
+bool RecvComm::post(Request& request) {
   const auto buffers = std::span(request.buffers).first(request.completion.count);
   const stripe::GroupId group = inbox_.next_group();
   // Read before it is posted: what has come early completes it at once, and then the request may be used for
@@ -175,10 +175,11 @@ Status RecvComm::post(Request& request) {
     announcer_->post(group, i, buffers.size(), text_of(buffers[i]));
   }
   if (const Result<bool> posted = inbox_.post(buffers, &request.completion); !posted) {
-    return posted.error();
+    fail(posted.error());  // also this request, and those behind it
+    return false;
   }
   large_ = large_ || (large && announcer_ == nullptr);
-  return {};
+  return true;
 }
 
 // The lane ends.
@@ -245,7 +246,9 @@ void RecvComm::on_progress(Lane& lane) {
   if ((large_ || is_wanted()) && report_is_due(/*arrival=*/true)) {
     report_posted(lane.is_open() && !suspicion_.of(lane) ? &lane : nullptr);
   }
-  mind_goodbye(context_.engine.last_turn());
+  if (goodbye_) {
+    mind_goodbye(context_.engine.last_turn());
+  }
   if (!failed() && !ended_ && !goodbye_ && lane.is_open() && lane.is_finished()) {
     on_peer_finished(lane);
   }

@@ -67,14 +67,15 @@ class RecvComm final : public transport::RecvComm,
     return inbox_.uses(data, size) || flushes_in(data, size);
   }
 
-  // The inbox has room for it.
-  Status post(Request& request) TF_IN_TURN;
+  // The inbox has room for it. Returns false if the comm has failed.
+  bool post(Request& request) TF_IN_TURN;
   [[nodiscard]] bool report_is_due(bool arrival) const;
   [[nodiscard]] bool is_wanted() const { return wanted_ && wanted_->precedes(inbox_.posted()); }
   void on_ask(stripe::GroupId group);
   // Tells the sender which receives are posted, over this lane or any.
   void report_posted(lane::Lane* lane = nullptr) TF_IN_TURN;
   void announce() TF_IN_TURN;
+  void choose_speaker() TF_IN_TURN;
   void forget(lane::Lane& lane) TF_IN_TURN;
   void on_peer_finished(lane::Lane& lane) TF_IN_TURN;
   void end(Error why) TF_IN_TURN;

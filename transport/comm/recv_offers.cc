@@ -158,20 +158,27 @@ Lane* RecvComm::announcing_lane() const {
   return suspicion_.speaker(lane::kMaxControlBytes);
 }
 
-// Announces what the sender may not know. A speaker that sends records is replaced by a lane that places
-// receives, and a doubtful one by one that is not.
-void RecvComm::announce() {
-  if (announcer_ == nullptr || has_ended()) {
-    return;
-  }
+// A speaker that sends records is replaced by a lane that places receives, and a doubtful one by one that is
+// not.
+void RecvComm::choose_speaker() {
   const auto is_doubtful = [this](const Lane& lane)
                                TF_IN_TURN { return lane.carrier().is_away() || suspicion_.of(lane); };
   if (const Lane* speaker = announcer_->speaker();
-      speaker != nullptr && !speaker->traits().places_remotely && (takes_offers_ || is_doubtful(*speaker))) {
+      speaker != nullptr && (takes_offers_ || is_doubtful(*speaker))) {
     const Lane* best = announcing_lane();
     if (best != nullptr && !is_doubtful(*best) && (best->traits().places_remotely || is_doubtful(*speaker))) {
       announcer_->on_ended(*speaker);
     }
+  }
+}
+
+// Announces what the sender may not know.
+void RecvComm::announce() {
+  if (announcer_ == nullptr || has_ended()) {
+    return;
+  }
+  if (!announcer_->writes()) {
+    choose_speaker();
   }
   if (!announcer_->has_unsaid()) {
     return;

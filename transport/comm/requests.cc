@@ -6,31 +6,17 @@ namespace tfabric::comm {
 
 using State = stripe::Completion::State;
 
-void Requests::grow() {
+bool Requests::grow() {
   if (requests_.size() * kTogether == transport::kMaxRequests) {
-    return;
+    return false;
   }
   requests_.push_back(std::make_unique<std::array<Request, kTogether>>());
   for (Request& request : *requests_.back()) {
     request.progress_ = progress_;
     request.owner_ = this;
-    free_.push_back(&request);
+    release(request);
   }
-}
-
-Request* Requests::acquire() {
-  if (free_.empty()) {
-    grow();
-  }
-  if (free_.empty()) {
-    return nullptr;
-  }
-  Request* request = free_.back();
-  free_.pop_back();
-  request->completion.state.store(State::pending, std::memory_order_relaxed);
-  request->completion.count = 1;
-  request->flushes = false;
-  return request;
+  return true;
 }
 
 void Requests::post(Request& request) {

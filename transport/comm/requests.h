@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -53,6 +54,7 @@ class alignas(64) Request final : public transport::Request {
   friend class Requests;
   engine::Progress* progress_ = nullptr;
   Requests* owner_ = nullptr;
+  Request* next_free_ = nullptr;
 
  public:
   Result<bool> test(int* sizes) override;
@@ -73,9 +75,20 @@ class Requests {
   explicit Requests(engine::Progress& progress) : progress_(&progress) {}
 
   // --- user's side
+  // Returns false if all are outstanding.
+  [[nodiscard]] bool any_free() { return free_ != nullptr || grow(); }
   // Returns a request whose completion is pending; null if all are outstanding.
-  Request* acquire();
-  void release(Request& request) { free_.push_back(&request); }
+  Request* acquire() {
+    if (!any_free()) {
+      return nullptr;
+    }
+    Request* request = std::exchange(free_, free_->next_free_);
+    request->completion.state.store(stripe::Completion::State::pending, std::memory_order_relaxed);
+    request->completion.count = 1;
+    request->flushes = false;
+    return request;
+  }
+  void release(Request& request) { request.next_free_ = std::exchange(free_, &request); }
   // Queues it for the engine. There is room for all.
   void post(Request& request);
   // What a post returns once the comm has failed: a request that ends with the error, null if all are
@@ -95,11 +108,12 @@ class Requests {
  private:
   static constexpr std::size_t kTogether = 8;
   static_assert(transport::kMaxRequests % kTogether == 0);
-  void grow();
+  // Makes further ones. Returns false if there are as many as there may be.
+  [[gnu::cold]] bool grow();
 
   engine::Progress* progress_;
   std::vector<std::unique_ptr<std::array<Request, kTogether>>> requests_;
-  std::vector<Request*> free_;
+  Request* free_ = nullptr;  // the one that was released last; its next_free_ the one before it
   SpscRing<Request*, transport::kMaxRequests> posted_;
 };
 

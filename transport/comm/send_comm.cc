@@ -141,24 +141,17 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
                  fmt::format("isend of {} bytes from {}: at most {} bytes, and an address", size, data,
                              transport::kMaxMessageBytes)};
   }
-  if (offers()) {
-    if (Status status = check_registered("isend", data, size, region); !status) {
-      return status.error();
-    }
-  }
-  Request* request = requests_.acquire();
-  if (request == nullptr) {
-    poke();
-    return static_cast<transport::Request*>(nullptr);
-  }
-  const std::optional<Target> target = next_target(tag);
-  if (!target) {
-    requests_.release(*request);
-    poke();
-    return static_cast<transport::Request*>(nullptr);
-  }
   const auto* registered = static_cast<const Region*>(region);
   const bool covered = registered != nullptr && registered->covers(data, size);
+  if (offers() && !covered && size > 0) {
+    return not_registered("isend", data, size, region);
+  }
+  const std::optional<Target> target = requests_.any_free() ? next_target(tag) : std::nullopt;
+  if (!target) {
+    poke();
+    return static_cast<transport::Request*>(nullptr);
+  }
+  Request* request = requests_.acquire();
   request->send = {.data = data,
                    .size = static_cast<std::uint32_t>(size),
                    .tag = static_cast<std::uint32_t>(tag),
@@ -211,7 +204,10 @@ void SendComm::on_submitted() {
       continue;
     }
     tag_ = next->send.tag;
-    wake_paths();
+    busy_at_ = context_.engine.last_turn();
+    if (!awake_) {
+      wake_paths();
+    }
     outbox_.post(next->send, &next->completion);
   }
   pump();
@@ -270,7 +266,9 @@ void SendComm::pump() {
     return;
   }
   const bool any = outbox_.pump(book_.outlets());
-  ask_for_receive();
+  if (outbox_.waits_for_receive()) {
+    ask_for_receive();
+  }
   if (!any) {
     return;
   }
@@ -292,13 +290,16 @@ void SendComm::on_progress(Lane& lane) {
     on_peer_finished(lane);
     return;
   }
-  if (state_of(lane) == LaneState::opening && route_of(lane).by_offer) {
+  const LaneState state = state_of(lane);
+  if (state == LaneState::opening && route_of(lane).by_offer) {
     go_on_offering(lane);
   } else if (welcomed() && lane.is_open()) {
     flows::Path& path = *route_of(lane).path;
     lane.tell_waiting();
     lane.report();
-    close_if_drained(lane);
+    if (state == LaneState::leaving) {
+      close_if_drained(lane);
+    }
     if (path.poll(context_.engine.last_turn())) {
       poll_paths();
     }
@@ -337,7 +338,7 @@ void SendComm::poll_paths() {
 }
 
 void SendComm::wake_paths() {
-  busy_at_ = context_.engine.last_turn();
+  awake_ = true;
   for (std::size_t i = 0; i < routes_.size(); ++i) {
     if (!std::exchange(routes_[i].awake, true)) {
       routes_[i].path->wake(*this, {i});
@@ -376,7 +377,7 @@ flows::PathUse SendComm::measure(stripe::RouteId route, Instant now) {
   constexpr Duration kRest = std::chrono::seconds(1);
   use.rests = now - busy_at_ >= kRest;
   if (use.rests) {
-    route_at(route).awake = false;
+    awake_ = route_at(route).awake = false;
   }
   if (failed() || !welcomed()) {
     return use;

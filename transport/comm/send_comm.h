@@ -279,6 +279,7 @@ class SendComm final : public transport::SendComm,
   flows::SendFlows book_;
   std::vector<flows::FlowJudge::Sight> readings_;  // of the route that is being measured
   Instant busy_at_{};                              // when a message was last posted, or not done yet
+  bool awake_ = false;                             // so are all routes
   LaneCounters counters_;
   mutable std::uint32_t refusals_ = 0;  // of isend(), when they were looked at last, and when they grew
   mutable Instant refused_at_{};

@@ -1,6 +1,7 @@
 #include "transport/lane/announcements.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/wire_codec.h"
 #include "transport/lane/lane.h"
@@ -35,7 +36,9 @@ std::vector<std::byte> encode_announcement(const AnnouncementBlock& block, std::
 void Announcement::set_keys(const std::array<std::uint32_t, kMaxKeys>& known) {
   keys = known;
   for (std::size_t rail = 0; rail < kMaxKeys; ++rail) {
-    complements[rail] = known[rail] == 0 ? 0 : ~known[rail];
+    if (known[rail] != 0) {
+      complements[rail] = ~known[rail];
+    }
   }
 }
 
@@ -70,6 +73,11 @@ void Announcer::renew(const std::function<bool(stripe::GroupId, stripe::ReceiveI
   begin_with_open();
 }
 
+void Announcer::begin(Lane& speaker) {
+  speaker_ = &speaker;
+  writes_ = speaker.traits().places_remotely;
+}
+
 void Announcer::speak() {
   if (speaker_ == nullptr) {
     return;
@@ -88,7 +96,7 @@ void Announcer::on_ended(const Lane& lane) {
     return;
   }
   speaker_ = nullptr;
-  if (lane.traits().places_remotely) {
+  if (std::exchange(writes_, false)) {
     unreleased_ = lane.serial();
   } else {
     begin_with_open();
@@ -115,48 +123,51 @@ void Announcer::begin_with_open() {
 
 // The number says whose text the slot holds. It is written last, and looked at again behind the text: the
 // same receive may be announced anew, by another lane, while it is read.
-std::optional<Announcement> AnnouncedReceives::read(Announcement& slot, std::uint32_t number) {
+inline bool AnnouncedReceives::read(Announcement& slot, std::uint32_t number, Announcement& text) {
   if (number_in(slot).load(std::memory_order_acquire) != number) {
-    return std::nullopt;
+    return false;
   }
-  const Announcement text = slot;
+  text = slot;
   std::atomic_thread_fence(std::memory_order_acquire);
-  return number_in(slot).load(std::memory_order_acquire) == number ? std::optional(text) : std::nullopt;
+  return number_in(slot).load(std::memory_order_acquire) == number;
 }
 
-std::optional<Announcement> AnnouncedReceives::text_of(std::uint32_t number) const {
+inline bool AnnouncedReceives::read(std::uint32_t number, Announcement& text) const {
   const Told& told = told_[slot_of(number)];
   if (told.number.load(std::memory_order_acquire) == number) {
-    return Announcement{.tag = told.tag,
-                        .group = told.group,
-                        .index = told.index,
-                        .count = told.count,
-                        .on_host = told.on_host};
+    text = {.tag = told.tag,
+            .group = told.group,
+            .index = told.index,
+            .count = told.count,
+            .on_host = told.on_host};
+    return true;
   }
-  return read(block_->slots[slot_of(number)], number);
+  return read(block_->slots[slot_of(number)], number, text);
 }
 
 std::optional<AnnouncedReceives::Group> AnnouncedReceives::next() {
   const std::uint32_t number = next_.load(std::memory_order_relaxed);
-  const std::optional<Announcement> first = text_of(number);
-  if (!first || first->index != 0 || first->count == 0 || first->count > transport::kMaxGroupedReceives) {
+  Announcement first;
+  if (!read(number, first) || first.index != 0 || first.count == 0 ||
+      first.count > transport::kMaxGroupedReceives) {
     refuse();
     return std::nullopt;
   }
-  Group group{.group = {first->group}, .count = first->count};
-  group.tags[0] = first->tag;
-  group.on_host = first->on_host & 1;
-  for (std::uint32_t i = 1; i < first->count; ++i) {
-    const std::optional<Announcement> other = text_of(number + i);
-    if (!other || other->group != first->group || other->index != i || other->count != first->count) {
+  Group group{.group = {first.group}, .count = first.count};
+  group.tags[0] = first.tag;
+  group.on_host = first.on_host & 1;
+  for (std::uint32_t i = 1; i < first.count; ++i) {
+    Announcement other;
+    if (!read(number + i, other) || other.group != first.group || other.index != i ||
+        other.count != first.count) {
       refuse();
       return std::nullopt;
     }
-    group.tags[i] = other->tag;
-    group.on_host = static_cast<std::uint8_t>(group.on_host | (other->on_host & 1) << i);
+    group.tags[i] = other.tag;
+    group.on_host = static_cast<std::uint8_t>(group.on_host | (other.on_host & 1) << i);
   }
-  first_[first->group % kReceives].store(number, std::memory_order_relaxed);
-  next_.store(number + first->count, std::memory_order_relaxed);
+  first_[first.group % kReceives].store(number, std::memory_order_relaxed);
+  next_.store(number + first.count, std::memory_order_relaxed);
   refused_.store(false, std::memory_order_relaxed);
   return group;
 }
@@ -201,12 +212,12 @@ std::optional<AnnouncedReceives::Place> AnnouncedReceives::find(stripe::GroupId 
     return std::nullopt;
   }
   const std::uint32_t number = first + index.value;
-  const std::optional<Announcement> text = read(block_->slots[slot_of(number)], number);
-  if (!text || text->group != group.value || index.value >= text->count || rail >= kMaxKeys ||
-      (!text->knows(rail) && text->size > 0)) {
+  Announcement text;
+  if (!read(block_->slots[slot_of(number)], number, text) || text.group != group.value ||
+      index.value >= text.count || rail >= kMaxKeys || (!text.knows(rail) && text.size > 0)) {
     return std::nullopt;
   }
-  return Place{.address = text->address, .size = text->size, .key = text->keys[rail], .count = text->count};
+  return Place{.address = text.address, .size = text.size, .key = text.keys[rail], .count = text.count};
 }
 
 void AnnouncedReceives::note_given(stripe::GroupId group) {

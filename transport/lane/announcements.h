@@ -79,8 +79,10 @@ class Announcer {
   [[nodiscard]] bool lacks_speaker() const { return speaker_ == nullptr && !unreleased_; }
   // Null: none does.
   [[nodiscard]] Lane* speaker() const { return speaker_; }
+  // Returns true if there is one that places remotely.
+  [[nodiscard]] bool writes() const { return writes_; }
   // Only if one is lacking.
-  void begin(Lane& speaker) { speaker_ = &speaker; }
+  void begin(Lane& speaker);
   // Announces what was not announced yet, as far as there is room.
   void speak() TF_IN_TURN;
   // The lane has ended, or its announcements are to be repeated by another one, if it places nothing
@@ -102,6 +104,7 @@ class Announcer {
   std::uint32_t said_ = 1;                                     // of the next that the speaker is to announce
   std::uint32_t posted_ = 0;                                   // at most kReceives
   Lane* speaker_ = nullptr;
+  bool writes_ = false;
   // The last speaker has ended, and what it wrote may still arrive: until on_released() of this lane.
   std::optional<stripe::LaneSerial> unreleased_;
 };
@@ -161,8 +164,9 @@ class AnnouncedReceives {
     refusals_.store(refusals() + 1, std::memory_order_relaxed);
     refused_.store(true, std::memory_order_relaxed);
   }
-  [[nodiscard]] static std::optional<Announcement> read(Announcement& slot, std::uint32_t number);
-  [[nodiscard]] std::optional<Announcement> text_of(std::uint32_t number) const;
+  // Copy the text of the receive. Return false if it is not known, or is just being written.
+  [[nodiscard]] static bool read(Announcement& slot, std::uint32_t number, Announcement& text);
+  [[nodiscard]] bool read(std::uint32_t number, Announcement& text) const;
 
   std::shared_ptr<AnnouncementBlock> block_ = std::make_shared<AnnouncementBlock>();
   std::array<Told, kReceives> told_;

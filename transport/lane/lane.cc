@@ -29,7 +29,7 @@ void Lane::tell(std::vector<std::byte> record) {
   tell_waiting();
 }
 
-void Lane::tell_waiting() {
+void Lane::say_waiting() {
   const auto first =
       std::find_if_not(waiting_.begin(), waiting_.end(),
                        [this](const std::vector<std::byte>& record) TF_IN_TURN { return say(record); });

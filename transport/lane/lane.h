@@ -115,7 +115,11 @@ class Lane : public stripe::Lane {
   }
   // Says a record that it can say, as soon as there is room, behind those that wait already.
   void tell(std::vector<std::byte> record) TF_IN_TURN;
-  void tell_waiting() TF_IN_TURN;
+  void tell_waiting() TF_IN_TURN {
+    if (has_waiting()) {
+      say_waiting();
+    }
+  }
   [[nodiscard]] bool has_waiting() const TF_IN_TURN { return !waiting_.empty(); }
   // Asks, once for each number of a doubt, for anything that only the peer's process can answer. Returns true
   // if it has.
@@ -220,6 +224,8 @@ class Lane : public stripe::Lane {
   void rename() TF_IN_TURN;
 
  private:
+  void say_waiting() TF_IN_TURN;
+
   stripe::LaneId id_;
   stripe::LaneSerial serial_;
   const char* direction_ = "";

@@ -39,10 +39,10 @@ class Ledger {
 
   void add(const Entry& entry) {
     assert(!full());
-    if (size_ == ring_.size()) {
+    if (size_ == capacity_) {
       grow();
     }
-    ring_[(head_ + size_++) & (ring_.size() - 1)] = entry;
+    ring_[(head_ + size_++) & (capacity_ - 1)] = entry;
     given_ = entry.span.end;
   }
 
@@ -100,15 +100,16 @@ class Ledger {
 
   [[nodiscard]] const Entry& front() const { return ring_[head_]; }
   void pop() {
-    head_ = (head_ + 1) & (ring_.size() - 1);
+    head_ = (head_ + 1) & (capacity_ - 1);
     --size_;
   }
   void grow() {
-    std::vector<Entry> larger(ring_.empty() ? kFirstEntries : 2 * ring_.size());
+    std::vector<Entry> larger(ring_.empty() ? kFirstEntries : 2 * capacity_);
     for (std::size_t i = 0; i < size_; ++i) {
-      larger[i] = ring_[(head_ + i) & (ring_.size() - 1)];
+      larger[i] = ring_[(head_ + i) & (capacity_ - 1)];
     }
     ring_ = std::move(larger);
+    capacity_ = ring_.size();
     head_ = 0;
   }
   // How many bytes of the piece lie before the position.
@@ -120,7 +121,7 @@ class Ledger {
   }
   [[nodiscard]] bool ends_at_line(std::uint64_t position) const {
     for (std::size_t i = 0; i < size_; ++i) {
-      if (whole_bytes(ring_[(head_ + i) & (ring_.size() - 1)], position) % kLineBytes != 0) {
+      if (whole_bytes(ring_[(head_ + i) & (capacity_ - 1)], position) % kLineBytes != 0) {
         return false;
       }
     }
@@ -128,6 +129,7 @@ class Ledger {
   }
 
   std::vector<Entry> ring_;
+  std::size_t capacity_ = 0;  // its size, a power of two
   std::size_t head_ = 0, size_ = 0;
   std::uint64_t confirmed_ = 0, given_ = 0, reached_ = 0;
 };

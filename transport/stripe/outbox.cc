@@ -88,17 +88,17 @@ bool Outbox::pump_some(std::span<Outlet> outlets) {
   }
   dealer_.look(outlets);
   bool any = false;
-  while (gaps_.empty() ? deal_new(outlets) : deal_gap(outlets)) {
+  while (!is_dealt() && (gaps_.empty() ? deal_new(outlets) : deal_gap(outlets))) {
     any = true;
   }
   return any;
 }
 
 bool Outbox::deal_new(std::span<Outlet> outlets) {
-  if (cut_ == next_ || !may_deal(at(cut_))) {
+  Message& message = at(cut_);
+  if (!may_deal(message)) {
     return false;
   }
-  Message& message = at(cut_);
   const auto size = deal({cut_, message.cut, message.what.size - message.cut}, outlets);
   if (!size) {
     return false;
@@ -228,8 +228,11 @@ void Outbox::leave_copies() {
 }
 
 bool Outbox::awaits_confirmation() const {
-  return !gaps_.empty() ||
-         std::any_of(ledgers_.begin(), ledgers_.end(), [](const Ledger& ledger) { return !ledger.empty(); });
+  bool any = !gaps_.empty();
+  for (const Ledger& ledger : ledgers_) {  // a few
+    any = any || !ledger.empty();
+  }
+  return any;
 }
 
 bool Outbox::uses(const void* data, std::size_t size) const {

@@ -57,7 +57,8 @@ class Outbox {
   }
   // Returns true if the next message waits for the peer to say that its receive is posted.
   [[nodiscard]] bool waits_for_receive() const {
-    return cut_ != next_ && gaps_.empty() && !may_deal(messages_[cut_ % kMaxMessages]);
+    return options_.waits_for_receives && cut_ != next_ && gaps_.empty() &&
+           !may_deal(messages_[cut_ % kMaxMessages]);
   }
   // Returns the receive that it waits for so behind a small message: the peer may not know that it is to say
   // so.
