@@ -85,7 +85,7 @@ using Refused = Result<Inbox::Receive*>;
 
 // Finds the next group a slot that is free, and a group for it. Returns false if it is kMaxGroups ahead of
 // one that is open.
-bool Inbox::make_room(std::size_t receives) {
+bool Inbox::find_room(std::size_t receives) {
   constexpr std::size_t kFirst = 4;
   while (oldest_ != next_ && slot(oldest_) == nullptr) {
     oldest_ = oldest_.next();
@@ -108,6 +108,7 @@ bool Inbox::make_room(std::size_t receives) {
   if (free_.empty()) {
     free_.push_back(groups_.emplace_back(std::make_unique<Group>()).get());
   }
+  room_ = receives;
   return true;
 }
 
@@ -116,6 +117,7 @@ Result<bool> Inbox::post(std::span<const transport::ReceiveBuffer> buffers, Comp
   if (!make_room(buffers.size())) {
     return false;
   }
+  room_ = 0;
   Group& group = *free_.back();
   free_.pop_back();
   slot(next_) = &group;
@@ -145,20 +147,18 @@ Result<bool> Inbox::post(std::span<const transport::ReceiveBuffer> buffers, Comp
   return true;
 }
 
-std::optional<Arrival> Inbox::arrival_of(GroupId group, ReceiveIndex index, std::uint32_t bytes) const {
-  const Group* open = open_.empty() || !group.precedes(next_) ? nullptr : slot(group);
-  if (open == nullptr || index.value >= open->count || open->receives[0].group != group) {
-    return std::nullopt;
-  }
-  return Arrival{.group = group,
-                 .index = index,
-                 .tag = open->receives[index.value].tag,
-                 .length = bytes,
-                 .total = bytes};
+Inbox::Receive* Inbox::find(GroupId group, ReceiveIndex index) const {
+  Group* open = open_.empty() || !group.precedes(next_) ? nullptr : slot(group);
+  return open == nullptr || index.value >= open->count || open->receives[0].group != group
+             ? nullptr
+             : &open->receives[index.value];
 }
 
-bool Inbox::awaits(GroupId group, ReceiveIndex index) const {
-  return arrival_of(group, index, 0) && !slot(group)->receives[index.value].complete;
+Result<Inbox::Receive*> Inbox::claim_whole(GroupId group, ReceiveIndex index, std::uint32_t bytes) {
+  Receive* receive = find(group, index);
+  return receive == nullptr
+             ? Result(receive)
+             : claim(*receive, {group, index, receive->tag, /*offset=*/0, bytes, /*total=*/bytes});
 }
 
 Result<Inbox::Receive*> Inbox::claim(const Arrival& piece) {
@@ -173,7 +173,10 @@ Result<Inbox::Receive*> Inbox::claim(const Arrival& piece) {
   if (piece.index.value >= group->count) {
     return no_such_receive(piece, group->count);
   }
-  Receive& receive = group->receives[piece.index.value];
+  return claim(group->receives[piece.index.value], piece);
+}
+
+Result<Inbox::Receive*> Inbox::claim(Receive& receive, const Arrival& piece) {
   if (piece.tag != receive.tag) {
     return other_tag(piece, receive.tag);
   }

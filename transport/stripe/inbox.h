@@ -54,7 +54,7 @@ class Inbox {
   };
 
   // Makes room for a further group of so many receives. Returns false if too many are open.
-  bool make_room(std::size_t receives);
+  bool make_room(std::size_t receives) { return receives <= room_ || find_room(receives); }
   // Posts the next group; its completion is finished when every message of it is there, which may be at once.
   // Returns false if there is no room. An error is as in claim(): the message that was set aside for the
   // receive does not fit it.
@@ -65,16 +65,18 @@ class Inbox {
   // while a message for that one is still being set aside.
   [[nodiscard]] GroupId posted() const { return arriving_ == 0 ? next_ : posted_before_arriving(); }
 
-  // What a whole message of so many bytes is that comes for this receive; nothing if it is not open.
-  [[nodiscard]] std::optional<Arrival> arrival_of(GroupId group, ReceiveIndex index,
-                                                  std::uint32_t bytes) const;
   // Returns true if the receive is posted and not complete.
-  [[nodiscard]] bool awaits(GroupId group, ReceiveIndex index) const;
+  [[nodiscard]] bool awaits(GroupId group, ReceiveIndex index) const {
+    const Receive* receive = find(group, index);
+    return receive != nullptr && !receive->complete;
+  }
   // Claims the piece's bytes and returns the receive that they belong to; null if it is not posted yet:
   // then set_aside() takes the piece. An error is the peer's or the user's fault and final for the comm: a
   // message longer than its buffer, another tag, a receive that the group does not have, a piece that is cut
   // within a line, bytes that were claimed before.
   Result<Receive*> claim(const Arrival& piece);
+  // The same for a whole message of so many bytes, of which no tag is known. Null: the receive is not open.
+  Result<Receive*> claim_whole(GroupId group, ReceiveIndex index, std::uint32_t bytes);
   // Reports that the next `lines` lines of a piece are in place, which may complete the group.
   void placed(Receive& receive, std::uint32_t lines);
   // The piece's lane has died: this end of what was claimed for it is to come again.
@@ -121,10 +123,14 @@ class Inbox {
   };
   using Asides = std::array<Aside, kEagerWindow>;
 
+  bool find_room(std::size_t receives);
   [[nodiscard]] GroupId posted_before_arriving() const;
   // Where the group is, while it is open, and null afterwards. There must be slots.
   Group*& slot(GroupId group) { return open_[group.value & (open_.size() - 1)]; }
   [[nodiscard]] Group* slot(GroupId group) const { return open_[group.value & (open_.size() - 1)]; }
+  // Returns a receive of a group that is open; null if there is none.
+  [[nodiscard]] Receive* find(GroupId group, ReceiveIndex index) const;
+  static Result<Receive*> claim(Receive& receive, const Arrival& piece);
   void finish(Group& group);
   Aside* aside(GroupId group, Aside::State state);
   Status deliver(Aside& aside);
@@ -133,6 +139,7 @@ class Inbox {
   std::vector<Group*> free_;                    // the one used last comes last
   std::vector<std::unique_ptr<Group>> groups_;  // all of them, which stay where they are
   std::unique_ptr<Asides> asides_;              // by group; null until the first message is set aside
+  std::size_t room_ = 0;                        // of the next group, as make_room() has found it
   std::size_t arriving_ = 0;                    // of them
   GroupId next_, oldest_;       // that is posted next; that is open, or a complete one before it
   std::uint32_t receives_ = 0;  // that were posted in all

@@ -63,8 +63,8 @@ class Lane {
  public:
   // Returns what the lane takes now of this message.
   [[nodiscard]] virtual LaneRoom look(const Outgoing& message) const = 0;
-  // Takes a piece of at most look().room bytes. Returns nothing, and has taken nothing, if other limits of
-  // the lane leave no room now.
+  // Takes a piece of the message that was looked at last, of at most look().room bytes. Returns nothing, and
+  // has taken nothing, if other limits of the lane leave no room now.
   virtual std::optional<Span> give(const Piece& piece) = 0;
 
  protected:

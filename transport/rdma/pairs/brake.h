@@ -13,9 +13,14 @@ namespace tfabric::rdma::pairs {
 class Brake {
  public:
   // Nothing goes out just now: what is posted waits, and seems to be on the way.
-  [[nodiscard]] bool holds() const { return is_silent_ || debt_ > 0; }
+  [[nodiscard]] bool holds() const { return holds_; }
   // So many bytes go out.
-  void take(std::uint64_t bytes) { debt_ += rate_ > 0 ? static_cast<double>(bytes) : 0; }
+  void take(std::uint64_t bytes) {
+    if (rate_ > 0) {
+      debt_ += static_cast<double>(bytes);
+      holds_ = is_silent_ || debt_ > 0;
+    }
+  }
 
   // The effect of the faults, now. Returns true if nothing is held any more.
   bool set(const engine::FaultEffect& effect, Instant now) {
@@ -25,7 +30,8 @@ class Brake {
     rate_ = effect.rate;
     debt_ = rate_ == 0 ? 0 : std::max(-kBurst * bytes_a_second(), debt_ - passed * bytes_a_second());
     set_at_ = now;
-    return before && !holds();
+    holds_ = is_silent_ || debt_ > 0;
+    return before && !holds_;
   }
 
  private:
@@ -33,7 +39,7 @@ class Brake {
   static constexpr double kBitsOfByte = 8;
   [[nodiscard]] double bytes_a_second() const { return static_cast<double>(rate_) / kBitsOfByte; }
 
-  bool is_silent_ = false;
+  bool is_silent_ = false, holds_ = false;
   std::uint64_t rate_ = 0;  // bit/s; 0: no limit
   double debt_ = 0;         // bytes that went out too early
   Instant set_at_{};

@@ -94,12 +94,17 @@ class Pair {
   [[nodiscard]] bool is_ready() const { return state_ == State::ready; }
 
   // --- what is sent; it is ready
-  // How many immediates may be given now, and how many work requests.
-  [[nodiscard]] std::uint32_t window() const;
+  // Returns true if so many immediates may be given now.
+  [[nodiscard]] bool has_window(std::uint32_t count) const {
+    return given_ - credited_ + count <= limit() || given_ - credited() + count <= limit();
+  }
+  // How many work requests may be.
   [[nodiscard]] std::uint32_t room() const { return options_.brake->holds() ? send_->room() : send_->free(); }
   void stage(const Work& work) TF_IN_TURN;
   // The same, with an immediate, which is the end of what was given. Returns the position behind it.
-  std::uint64_t stage_end(Work work, const Immediate& immediate) TF_IN_TURN;
+  // Completes `work`; without it, nothing is written.
+  std::uint64_t stage_end(Work& work, const Immediate& immediate) TF_IN_TURN;
+  std::uint64_t stage_end(const Immediate& immediate) TF_IN_TURN;
   // The notice for the next immediate, in our own memory; its slot, and where it lies from the beginning.
   [[nodiscard]] Notice& next_notice();
   [[nodiscard]] std::uint8_t next_slot() const;
@@ -168,8 +173,10 @@ class Pair {
   void signal();
   void measure(Duration gap);
   void take_receive(const ibv_wc& completion) TF_IN_TURN;
-  void take_send(const ibv_wc& completion) TF_IN_TURN;
+  void take_send(const ibv_wc& completion, std::uint32_t number) TF_IN_TURN;
   void fail(std::string why, bool silent = false) TF_IN_TURN;
+  [[gnu::cold]] void fail_post(const char* what, int returned) TF_IN_TURN;
+  [[gnu::cold]] void fail_send(const ibv_wc& completion) TF_IN_TURN;
   void post_last() TF_IN_TURN;
   void destroy() TF_IN_TURN;
 

@@ -66,17 +66,22 @@ Status PairLane::on_answer(std::span<const std::byte> answer) {
 // --- what is sent
 
 stripe::LaneRoom PairLane::look(const stripe::Outgoing& message) const {
-  const bool known = ends_.announced != nullptr &&
-                     ends_.announced->find(message.group, message.index, ends_.rail) &&
-                     (message.size == 0 || carrier_->memory().key_of(message.registered));
-  return {.queued = queued_, .room = has_room(kRoom) ? kMostBytes : 0, .takes = known};
+  if (ends_.announced == nullptr) {
+    return {.takes = false};
+  }
+  sight_ = {.place = ends_.announced->find(message.group, message.index, ends_.rail),
+            .key = message.size == 0 ? std::uint32_t{0} : carrier_->memory().key_of(message.registered),
+            .has_room = has_room(kRoom)};
+  return {.queued = queued_, .room = sight_.has_room ? kMostBytes : 0, .takes = sight_.place && sight_.key};
 }
 
 bool PairLane::has_room(std::uint32_t works) const {
   const std::uint32_t used = batch_.count > 0 ? 1 : 0;
-  const bool has = pair_->is_ready() && pair_->window() > used && pair_->room() >= works;
-  expected_ = expected_ || !has;
-  return has;
+  if (pair_->is_ready() && pair_->has_window(used + 1) && pair_->room() >= works) {
+    return true;
+  }
+  expected_ = true;
+  return false;
 }
 
 // Of a group of several, or by several work requests, the size alone says too little.
@@ -100,7 +105,7 @@ void PairLane::close_batch() {
   }
   pair_->next_notice().put(batch_);
   pair_->stage_notice();
-  pair_->stage_end({}, {.kind = Kind::batch, .slot = pair_->next_slot()});
+  pair_->stage_end({.kind = Kind::batch, .slot = pair_->next_slot()});
   lengths_.push_back(batch_bytes_);
   batch_ = {};
   batch_bytes_ = 0;
@@ -119,25 +124,25 @@ void PairLane::flush() {
 // A message that is too large for its receive is not written: the notice says so.
 std::optional<stripe::Span> PairLane::give(const stripe::Piece& piece) {
   const stripe::Outgoing& message = *piece.message;
-  const auto place = ends_.announced->find(message.group, message.index, ends_.rail);
-  const auto key = message.size == 0 ? std::uint32_t{0} : carrier_->memory().key_of(message.registered);
   const std::uint32_t largest = carrier_->largest_write();
-  if (!place || !key || !has_room(kRoom + piece.length / largest)) {
+  if (!sight_.place || !sight_.key || !sight_.has_room ||
+      (piece.length > largest && !has_room(kRoom + piece.length / largest))) {
     return std::nullopt;
   }
-  const bool fits = message.size <= place->size;
-  const bool batched = joins_batch(piece, *place);
+  const lane::AnnouncedReceives::Place& place = *sight_.place;
+  const bool fits = message.size <= place.size;
+  const bool batched = joins_batch(piece, place);
   if (!batched) {
     close_batch();
   }
   Work data{.local = reinterpret_cast<std::uint64_t>(piece.data()),
             .length = piece.length,
-            .lkey = *key,
-            .remote = place->address + piece.offset,
-            .rkey = place->key};
+            .lkey = *sight_.key,
+            .remote = place.address + piece.offset,
+            .rkey = place.key};
   std::uint64_t end = 0;
   queued_ += piece.length;
-  if (place->count > 1 && piece.offset == 0) {
+  if (place.count > 1 && piece.offset == 0) {
     ends_.announced->note_given(message.group);
   }
   if (batched) {
@@ -148,11 +153,11 @@ std::optional<stripe::Span> PairLane::give(const stripe::Piece& piece) {
     batch_.sizes[batch_.count] = message.size;
     batch_.indices[batch_.count++] = message.index.value;
     batch_bytes_ += piece.length;
-    batch_of_ = place->count;
+    batch_of_ = place.count;
     end = pair_->given() + 1;
     return stripe::Span{end - 1, end, /*whole=*/true};
   }
-  if (fits && takes_whole(piece, *place)) {
+  if (fits && takes_whole(piece, place)) {
     end = pair_->stage_end(data,
                            {.kind = Kind::whole, .group = static_cast<std::uint16_t>(message.group.value)});
   } else {
@@ -169,7 +174,7 @@ std::optional<stripe::Span> PairLane::give(const stripe::Piece& piece) {
                                         .tag = message.tag,
                                         .index = message.index.value});
     pair_->stage_notice();
-    end = pair_->stage_end({}, {.kind = Kind::piece, .slot = pair_->next_slot()});
+    end = pair_->stage_end({.kind = Kind::piece, .slot = pair_->next_slot()});
   }
   lengths_.push_back(piece.length);
   return stripe::Span{end - 1, end, /*whole=*/true};
@@ -184,7 +189,7 @@ bool PairLane::say(std::span<const std::byte> record) {
   std::memcpy(notice.body.data(), record.data(), record.size());
   notice.length = static_cast<std::uint32_t>(record.size());
   pair_->stage_notice();
-  pair_->stage_end({}, {.kind = Kind::record, .slot = pair_->next_slot()});
+  pair_->stage_end({.kind = Kind::record, .slot = pair_->next_slot()});
   lengths_.push_back(0);
   const auto header = lane::decode(record.first<lane::kRecordHeaderBytes>());
   if (header && header->type == lane::RecordType::ask) {

@@ -122,6 +122,12 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   void watch() TF_IN_TURN;
   [[nodiscard]] Duration patience() const TF_IN_TURN;
   void count_confirmed();
+  // What look() has found of a message, for the give() that follows.
+  struct Sight {
+    std::optional<lane::AnnouncedReceives::Place> place;  // where it goes, if that is known
+    std::optional<std::uint32_t> key;                     // of its memory; nothing: it cannot be read
+    bool has_room = false;
+  };
   // For an immediate, and so many work requests. Remembers that there was none.
   [[nodiscard]] bool has_room(std::uint32_t works) const;
   [[nodiscard]] bool joins_batch(const stripe::Piece& piece,
@@ -130,11 +136,16 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   [[nodiscard]] bool takes_whole(const stripe::Piece& piece,
                                  const lane::AnnouncedReceives::Place& place) const;
 
-  Status take(const Immediate& immediate, std::uint32_t bytes) TF_IN_TURN;
-  Status take_piece(const stripe::Arrival& piece) TF_IN_TURN;
-  Status take_whole(stripe::GroupId group, stripe::ReceiveIndex index, std::uint32_t bytes) TF_IN_TURN;
-  Status take_batch(const Batch& batch) TF_IN_TURN;
-  Status take_record(const Notice& notice) TF_IN_TURN;
+  // These return false if what has come is wrong, which the comm is told.
+  bool take(const Immediate& immediate, std::uint32_t bytes) TF_IN_TURN;
+  bool take_piece(const Descriptor& piece) TF_IN_TURN;
+  bool take_whole(stripe::GroupId group, stripe::ReceiveIndex index, std::uint32_t bytes) TF_IN_TURN;
+  bool take_batch(const Batch& batch) TF_IN_TURN;
+  bool take_record(const Notice& notice) TF_IN_TURN;
+  bool take_claimed(const Result<stripe::Inbox::Receive*>& receive, stripe::GroupId group,
+                    std::uint32_t bytes) TF_IN_TURN;
+  [[gnu::cold]] bool wrong(const Error& why) TF_IN_TURN;
+  [[gnu::cold]] bool wrong(std::string_view what) TF_IN_TURN;
 
   PortCarrier* carrier_;
   std::shared_ptr<Pair> pair_;
@@ -150,6 +161,7 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   std::uint32_t batch_of_ = 0;         // the group's receives
   std::deque<std::uint32_t> lengths_;  // by position, of what is not confirmed; of a record 0
   std::uint64_t queued_ = 0, delivered_ = 0, counted_ = 0;
+  mutable Sight sight_;
   std::string why_;  // it has failed
   bool made_ = false, answered_ = false, noted_ = false, news_ = false, failed_ = false, silent_ = false,
        watched_ = false, brought_ = false;

@@ -11,20 +11,27 @@ namespace tfabric::rdma::pairs {
 
 void PairLane::on_immediate(std::uint32_t immediate, std::uint32_t bytes) {
   on_news();
-  const Status taken = take(decode(immediate), bytes);
-  if (!taken && is_open() && events_ != nullptr) {
-    events_->on_fault(*this, taken.error());
-  }
+  take(decode(immediate), bytes);
 }
 
-Status PairLane::take(const Immediate& immediate, std::uint32_t bytes) {
+bool PairLane::wrong(const Error& why) {
+  if (is_open() && events_ != nullptr) {
+    events_->on_fault(*this, why);
+  }
+  return false;
+}
+
+bool PairLane::wrong(std::string_view what) {
+  return wrong(Error{Errc::internal, fmt::format("{}: {}", name(), what)});
+}
+
+bool PairLane::take(const Immediate& immediate, std::uint32_t bytes) {
   if (immediate.kind == Kind::whole && inbox_ != nullptr) {
-    const stripe::GroupId group = group_near(inbox_->next_group(), immediate.group);
-    return take_whole(group, {}, bytes);
+    return take_whole(group_near(inbox_->next_group(), immediate.group), {}, bytes);
   }
   const std::optional<Notice> notice = pair_->notice(immediate.slot);
   if (!notice) {
-    return Error{Errc::internal, fmt::format("{}: an immediate came without its notice", name())};
+    return wrong("an immediate came without its notice");
   }
   if (immediate.kind == Kind::record) {
     return take_record(*notice);
@@ -32,67 +39,70 @@ Status PairLane::take(const Immediate& immediate, std::uint32_t bytes) {
   if (immediate.kind == Kind::batch) {
     return take_batch(notice->get<Batch>());
   }
-  const auto piece = notice->get<Descriptor>();
-  if (immediate.kind != Kind::piece || inbox_ == nullptr || piece.offset > piece.total ||
-      piece.length > piece.total - piece.offset) {
-    return Error{Errc::internal, fmt::format("{}: a malformed piece came", name())};
-  }
-  return take_piece({.group = {piece.group},
-                     .index = {piece.index},
-                     .tag = piece.tag,
-                     .offset = piece.offset,
-                     .length = piece.length,
-                     .total = piece.total});
+  return immediate.kind == Kind::piece ? take_piece(notice->get<Descriptor>())
+                                       : wrong("a malformed piece came");
 }
 
-Status PairLane::take_whole(stripe::GroupId group, stripe::ReceiveIndex index, std::uint32_t bytes) {
-  if (const auto whole = inbox_->arrival_of(group, index, bytes)) {
-    return take_piece(*whole);
+bool PairLane::take_piece(const Descriptor& piece) {
+  if (inbox_ == nullptr || piece.offset > piece.total || piece.length > piece.total - piece.offset) {
+    return wrong("a malformed piece came");
   }
-  return Error{Errc::internal,
-               fmt::format("{}: a message came for receive {}, which is not open", name(), group.value)};
+  const stripe::GroupId group{piece.group};
+  return take_claimed(inbox_->claim({.group = group,
+                                     .index = {piece.index},
+                                     .tag = piece.tag,
+                                     .offset = piece.offset,
+                                     .length = piece.length,
+                                     .total = piece.total}),
+                      group, piece.length);
 }
 
-Status PairLane::take_batch(const Batch& batch) {
+bool PairLane::take_whole(stripe::GroupId group, stripe::ReceiveIndex index, std::uint32_t bytes) {
+  return take_claimed(inbox_->claim_whole(group, index, bytes), group, bytes);
+}
+
+bool PairLane::take_batch(const Batch& batch) {
   if (inbox_ == nullptr || batch.count > Batch::kMost) {
-    return Error{Errc::internal, fmt::format("{}: a malformed batch came", name())};
+    return wrong("a malformed batch came");
   }
-  Status taken;
+  bool taken = true;
   for (std::size_t i = 0; i < batch.count && taken; ++i) {
     taken = take_whole({batch.group}, {batch.indices[i]}, batch.sizes[i]);
   }
   return taken;
 }
 
-Status PairLane::take_piece(const stripe::Arrival& piece) {
-  const Result<stripe::Inbox::Receive*> receive = inbox_->claim(piece);
+bool PairLane::take_claimed(const Result<stripe::Inbox::Receive*>& receive, stripe::GroupId group,
+                            std::uint32_t bytes) {
   if (!receive) {
-    return receive.error();
+    return wrong(receive.error());
   }
   if (*receive == nullptr) {
-    return Error{Errc::internal, fmt::format("{}: a piece came for receive {}, which is not posted", name(),
-                                             piece.group.value)};
+    return wrong(fmt::format("a message came for receive {}, which is not open", group.value));
   }
   brought_ = true;
-  traffic_->received_bytes += piece.length;
-  inbox_->placed(**receive, stripe::lines_of(piece.length));
-  return {};
+  traffic_->received_bytes += bytes;
+  inbox_->placed(**receive, stripe::lines_of(bytes));
+  return true;
 }
 
 // Nothing that is said on a lane which has ended matters.
-Status PairLane::take_record(const Notice& notice) {
+bool PairLane::take_record(const Notice& notice) {
   const auto bytes = std::span(notice.body).first(kMaxRecordBytes);
   const auto header = lane::decode(bytes.first<lane::kRecordHeaderBytes>());
   if (!header || notice.length > kMaxRecordBytes ||
       notice.length != lane::kRecordHeaderBytes + header->length || header->type == lane::RecordType::piece) {
-    return Error{Errc::internal, fmt::format("{}: a malformed record came", name())};
+    return wrong("a malformed record came");
   }
   if (header->type == lane::RecordType::ask) {
     pair_->give_credit();
     post();
   }
-  return is_open() ? control_->on_control(*header, bytes.subspan(lane::kRecordHeaderBytes, header->length))
-                   : Status{};
+  if (!is_open()) {
+    return true;
+  }
+  const Status said = control_->on_control(*header, bytes.subspan(lane::kRecordHeaderBytes, header->length));
+  return said || wrong(said.error());
 }
 
 // The peer waits for room rarely, and a doubt asks; a message's end is confirmed by the adapters.

@@ -27,8 +27,6 @@ std::uint64_t Pair::credited() const {
   return credited_;
 }
 
-std::uint32_t Pair::window() const { return limit() - static_cast<std::uint32_t>(given_ - credited()); }
-
 std::uint8_t Pair::next_slot() const { return static_cast<std::uint8_t>(given_ % limit()); }
 
 Notice& Pair::next_notice() {
@@ -39,7 +37,7 @@ Notice& Pair::next_notice() {
 }
 
 void Pair::stage(const Work& work) {
-  if (state_ == State::ready && send_->room() == 0) {
+  if (state_ == State::ready && send_->room() == 0) [[unlikely]] {
     post_chain();  // whatever the brake says
   }
   if (state_ != State::ready) {
@@ -82,7 +80,12 @@ void Pair::stage_announcement(std::uint32_t number) {
          .control = true});
 }
 
-std::uint64_t Pair::stage_end(Work work, const Immediate& immediate) {
+std::uint64_t Pair::stage_end(const Immediate& immediate) {
+  Work empty;
+  return stage_end(empty, immediate);
+}
+
+std::uint64_t Pair::stage_end(Work& work, const Immediate& immediate) {
   work.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
   work.imm = encode(immediate);
   if (work.length == 0) {  // an address all the same, which some adapters look at
@@ -117,8 +120,12 @@ void Pair::post_chain() {
     signal();
   }
   if (const int returned = send_->post(); returned != 0) {
-    fail(fmt::format("work cannot be posted: {}", verbs_fault(returned)));
+    fail_post("work", returned);
   }
+}
+
+void Pair::fail_post(const char* what, int returned) {
+  fail(fmt::format("{} cannot be posted: {}", what, verbs_fault(returned)));
 }
 
 void Pair::probe() {
@@ -184,17 +191,21 @@ void Pair::measure(Duration gap) {
 }
 
 void Pair::on_completion(const ibv_wc& completion, Instant now) {
-  const bool receive = unpack_work_id(completion.wr_id).receive, well = completion.status == IBV_WC_SUCCESS;
-  if (well && send_ && send_->awaited()) {
-    awaited_for_ += std::max(now - progressed_at_, Duration::zero());
+  const WorkId id = unpack_work_id(completion.wr_id);
+  const bool well = completion.status == IBV_WC_SUCCESS;
+  if (well) {
+    const Duration gap = now - progressed_at_;
+    if (send_ && send_->awaited()) {
+      awaited_for_ += std::max(gap, Duration::zero());
+    }
+    if (!id.receive) {
+      measure(gap);
+    }
   }
-  if (well && !receive) {
-    measure(now - progressed_at_);
-  }
-  if (receive) {
+  if (id.receive) {
     take_receive(completion);
   } else {
-    take_send(completion);
+    take_send(completion, id.number);
   }
   if (well) {
     progressed_at_ = now;
@@ -219,7 +230,7 @@ void Pair::take_receive(const ibv_wc& completion) {
     int returned = 0;
     receives_out_ += post_receives(kReceiveBatch, returned);
     if (returned != 0) {
-      fail(fmt::format("no receives can be posted: {}", verbs_fault(returned)));
+      fail_post("a receive", returned);
       return;
     }
     give_credit();
@@ -227,15 +238,18 @@ void Pair::take_receive(const ibv_wc& completion) {
   }
 }
 
-void Pair::take_send(const ibv_wc& completion) {
-  const std::uint32_t number = unpack_work_id(completion.wr_id).number;
+void Pair::fail_send(const ibv_wc& completion) {
+  if (state_ == State::ready) {
+    fail(completion_fault(
+             completion, fmt::format("queue pair {:#x} of {}", here_.queue_pair.number, options_.rail->name)),
+         completion.status == IBV_WC_RETRY_EXC_ERR);
+  }
+}
+
+void Pair::take_send(const ibv_wc& completion, std::uint32_t number) {
   send_->complete(number);
   if (completion.status != IBV_WC_SUCCESS) {
-    if (state_ == State::ready) {
-      fail(completion_fault(completion, fmt::format("queue pair {:#x} of {}", here_.queue_pair.number,
-                                                    options_.rail->name)),
-           completion.status == IBV_WC_RETRY_EXC_ERR);
-    }
+    fail_send(completion);
     return;
   }
   const std::uint64_t confirmed = confirmed_;

@@ -159,7 +159,7 @@ std::unique_ptr<PairLane> PortCarrier::make(const std::shared_ptr<lane::Announce
   auto place = std::find_if(places_.begin(), places_.end(), [](const Place& each) { return !each.pair; });
   place = place == places_.end() ? places_.emplace(places_.end()) : place;
   queues_[*queue].promised += completions;
-  place->queue = *queue;
+  place->queue = static_cast<std::uint32_t>(*queue);
   const auto number = static_cast<std::size_t>(place - places_.begin());
   place->pair = std::make_shared<Pair>(Pair::Options{.rail = &options_.ways->rail(way),
                                                      .connection = connection,
@@ -326,8 +326,7 @@ bool PortCarrier::poll() {
         break;
       }
       if (taken < 0) {
-        TF_WARN("NET/tfabric: rail {}: completions cannot be polled: {}", name(), verbs_fault(taken));
-        on_device_lost();
+        on_poll_failed(taken);
         return true;
       }
       any = true;
@@ -340,19 +339,22 @@ bool PortCarrier::poll() {
   return any;
 }
 
+void PortCarrier::on_poll_failed(int returned) {
+  TF_WARN("NET/tfabric: rail {}: completions cannot be polled: {}", name(), verbs_fault(returned));
+  on_device_lost();
+}
+
 void PortCarrier::take(const ibv_wc& completion) {
   const std::uint32_t id = unpack_work_id(completion.wr_id).queue;
   const std::size_t number = place_of(id);
-  if (number == kFlushPlace && flusher_ != nullptr && flusher_->id() == id) {
-    flusher_->on_completion(completion);
-    return;
-  }
   Pair* pair = number < places_.size() ? places_[number].pair.get() : nullptr;  // it goes in go_on_closing()
-  if (pair == nullptr || pair->id() != id) {
+  if (pair != nullptr && pair->id() == id) {
+    pair->on_completion(completion, now_);
+  } else if (number == kFlushPlace && flusher_ != nullptr && flusher_->id() == id) {
+    flusher_->on_completion(completion);
+  } else {
     ++stale_;
-    return;
   }
-  pair->on_completion(completion, now_);
 }
 
 // A lane may be gone after anything that its comm is told.

@@ -125,8 +125,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   struct Place {
     std::shared_ptr<Pair> pair;  // null: free
     PairLane* lane = nullptr;    // null: it has gone
-    std::size_t queue = 0;
-    std::uint32_t generation = 0;
+    std::uint32_t queue = 0, generation = 0;
   };
   struct Queue {
     CompletionQueue queue;
@@ -149,6 +148,7 @@ class PortCarrier final : public lane::OfferingCarrier, public engine::Polled {
   // Nothing has ever been made of it, and nothing is being done.
   [[nodiscard]] bool is_unused() const { return queues_.empty() && jobs_ == 0 && !lost_; }
   bool poll() TF_IN_TURN;
+  [[gnu::cold]] void on_poll_failed(int returned) TF_IN_TURN;
   void take(const ibv_wc& completion) TF_IN_TURN;
   void pass_news() TF_IN_TURN;
   void go_on_closing() TF_IN_TURN;
