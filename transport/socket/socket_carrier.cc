@@ -39,8 +39,9 @@ constexpr Duration kRest = std::chrono::microseconds(100);
 constexpr std::size_t kMostDirect = 4;
 constexpr int kTurnsWithoutEvents = 8;
 constexpr Duration kAcceptInterval = std::chrono::milliseconds(1);
-// A carrier beside others that has moved nothing for so long is at rest.
+// A carrier beside others that has moved nothing for so long is at rest, and then looked at so often.
 constexpr Duration kBesideRest = std::chrono::milliseconds(5);
+constexpr Duration kBesideInterval = std::chrono::milliseconds(2);
 constexpr Duration kWarnInterval = std::chrono::seconds(10);
 
 }  // namespace
@@ -399,8 +400,8 @@ bool SocketCarrier::receive(Instant now) {
   moved_at_ = any ? now : moved_at_;
   watch_resting();
   pass_news();
-  const bool rests = flows_.empty() || (beside_ && now - moved_at_ >= kBesideRest);
-  rests_until_ = rests ? now + kAcceptInterval : Instant{};
+  const bool rests = beside_ && now - moved_at_ >= kBesideRest;
+  rests_until_ = flows_.empty() ? now + kAcceptInterval : rests ? now + kBesideInterval : Instant{};
   return any;
 }
 

@@ -50,7 +50,7 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   [[nodiscard]] const SocketLimits& limits() const { return options_.limits; }
   // The time of this turn.
   [[nodiscard]] Instant now() const { return now_; }
-  // Others carry what there is to carry: while nothing moves here, it is looked at once a millisecond.
+  // Others carry what there is to carry: while nothing moves here, it is looked at every two milliseconds.
   void stand_beside() { beside_ = true; }
 
   // --- lane::StreamCarrier

@@ -20,8 +20,8 @@ namespace {
 // The most that the clock goes on from one poll to the next: more is time in which this process did not run.
 // On a host with more threads than CPUs, some ten milliseconds between two polls are usual.
 constexpr Duration kMostBetweenPolls = std::chrono::milliseconds(50);
-// The interval for everything but events of sockets.
-constexpr Duration kTick = std::chrono::milliseconds(10);
+// The intervals for events of sockets, each a system call, and for everything else.
+constexpr Duration kLook = std::chrono::milliseconds(2), kTick = std::chrono::milliseconds(10);
 // The most peers that are looked at in an interval, in 0.1 to 0.2 ms.
 constexpr std::size_t kMaxPeersATick = 512;
 
@@ -127,7 +127,10 @@ void Witness::poll(Instant now) {
   }
   clock_ += std::clamp<Duration>(now - last_poll_, Duration::zero(), kMostBetweenPolls);
   last_poll_ = now;
-  take_events();
+  if (clock_ >= next_look_) {
+    next_look_ = clock_ + kLook;
+    take_events();
+  }
   if (clock_ >= next_tick_) {
     next_tick_ = clock_ + kTick;
     tick();

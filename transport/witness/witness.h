@@ -190,7 +190,7 @@ class Witness {
 
   mutable std::mutex mutex_;  // guards the rest
   Instant clock_{};           // stands still while this is not polled
-  Instant last_poll_{}, next_tick_{};
+  Instant last_poll_{}, next_look_{}, next_tick_{};
   std::uint64_t last_serial_ = 0;
   std::unordered_map<std::uint64_t, Link> links_;  // by serial number
   std::map<std::uint64_t, Entry> peers_;           // by process
