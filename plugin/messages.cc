@@ -66,6 +66,32 @@ Status gather(int n, void** data, const Size* sizes, const int* tags, void** mem
   return {};
 }
 
+template <class Size>
+abi::Result receive(void* comm, int n, void** data, const Size* sizes, const int* tags, void** memories,
+                    void** request) {
+  return guarded("irecv", [&] {
+    if (request == nullptr) {
+      return null_argument("irecv", "request");
+    }
+    *request = nullptr;
+    RecvObject* object = recv_object(comm);
+    if (object == nullptr) {
+      return wrong_object("irecv", "recvComm", comm);
+    }
+    std::array<transport::ReceiveBuffer, transport::kMaxGroupedReceives> buffers;
+    if (Status status = gather(n, data, sizes, tags, memories, buffers); !status) {
+      return fail_once("irecv", *object, status.error());
+    }
+    Result<transport::Request*> made =
+        object->comm->irecv(std::span(buffers).first(static_cast<std::size_t>(n)));
+    if (!made) {
+      return fail_once("irecv", *object, made.error());
+    }
+    *request = *made;
+    return abi::Result::success;
+  });
+}
+
 }  // namespace
 
 abi::Result register_memory(void* comm, void* data, std::size_t size, int type, void** memory) {
@@ -153,27 +179,7 @@ abi::Result isend(void* comm, void* data, std::size_t size, int tag, void* memor
 template <class Size>
 abi::Result irecv(void* comm, int n, void** data, const Size* sizes, const int* tags, void** memories,
                   void** request) {
-  return guarded("irecv", [&] {
-    if (request == nullptr) {
-      return null_argument("irecv", "request");
-    }
-    *request = nullptr;
-    RecvObject* object = recv_object(comm);
-    if (object == nullptr) {
-      return wrong_object("irecv", "recvComm", comm);
-    }
-    std::array<transport::ReceiveBuffer, transport::kMaxGroupedReceives> buffers;
-    if (Status status = gather(n, data, sizes, tags, memories, buffers); !status) {
-      return fail_once("irecv", *object, status.error());
-    }
-    Result<transport::Request*> made =
-        object->comm->irecv(std::span(buffers).first(static_cast<std::size_t>(n)));
-    if (!made) {
-      return fail_once("irecv", *object, made.error());
-    }
-    *request = *made;
-    return abi::Result::success;
-  });
+  return receive(comm, n, data, sizes, tags, memories, request);
 }
 
 template abi::Result irecv(void*, int, void**, const int*, const int*, void**, void**);

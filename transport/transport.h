@@ -93,11 +93,12 @@ class Request {
   ~Request() = default;
 };
 
+// Without initial values: each receive would write those of a whole group.
 struct ReceiveBuffer {
-  void* data = nullptr;
-  std::size_t size = 0;  // capacity; the message may be shorter
-  int tag = 0;
-  MemoryRegion* region = nullptr;
+  void* data;
+  std::size_t size;  // capacity; the message may be shorter
+  int tag;
+  MemoryRegion* region;
 };
 
 class Comm {
