@@ -131,6 +131,30 @@ bool SendComm::open_lane(stripe::RouteId route) {
 
 // --- user's side
 
+inline std::optional<SendComm::Target> SendComm::next_target(int tag) {
+  if (announced_ == nullptr) {
+    const stripe::GroupId group = next_group_;
+    next_group_ = group.next();
+    return Target{group, {}};
+  }
+  if (!current_) {
+    current_ = announced_->next();
+    used_ = 0;
+  }
+  for (std::uint8_t i = 0; current_ && i < current_->count; ++i) {
+    if ((used_ >> i & 1u) != 0 || current_->tags[i] != static_cast<std::uint32_t>(tag)) {
+      continue;
+    }
+    const Target target{current_->group, {i}, (current_->on_host >> i & 1) != 0};
+    used_ = static_cast<std::uint8_t>(used_ | 1u << i);
+    if (std::popcount(used_) == current_->count) {
+      current_.reset();
+    }
+    return target;
+  }
+  return std::nullopt;
+}
+
 Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, int tag,
                                             transport::MemoryRegion* region) {
   if (failed()) {
@@ -164,30 +188,6 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
   enqueue(*request);
   poke();
   return static_cast<transport::Request*>(request);
-}
-
-std::optional<SendComm::Target> SendComm::next_target(int tag) {
-  if (announced_ == nullptr) {
-    const stripe::GroupId group = next_group_;
-    next_group_ = group.next();
-    return Target{group, {}};
-  }
-  if (!current_) {
-    current_ = announced_->next();
-    used_ = 0;
-  }
-  for (std::uint8_t i = 0; current_ && i < current_->count; ++i) {
-    if ((used_ >> i & 1u) != 0 || current_->tags[i] != static_cast<std::uint32_t>(tag)) {
-      continue;
-    }
-    const Target target{current_->group, {i}, (current_->on_host >> i & 1) != 0};
-    used_ = static_cast<std::uint8_t>(used_ | 1u << i);
-    if (std::popcount(used_) == current_->count) {
-      current_.reset();
-    }
-    return target;
-  }
-  return std::nullopt;
 }
 
 // --- engine's side

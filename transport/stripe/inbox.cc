@@ -209,6 +209,20 @@ Result<Inbox::Receive*> Inbox::claim(Receive& receive, const Arrival& piece) {
   return &receive;
 }
 
+inline void Inbox::finish(Group& group) {
+  slot(group.receives[0].group) = nullptr;
+  free_.push_back(&group);
+  --outstanding_;
+  brings_large_ = false;
+  for (std::size_t i = 0; i < group.count; ++i) {
+    group.completion->sizes[i] = group.receives[i].total;
+    traffic_.bytes += group.receives[i].total;
+    brings_large_ = brings_large_ || group.receives[i].total > kMaxEagerBytes;
+  }
+  traffic_.messages += group.count;
+  group.completion->finish(Completion::State::done);
+}
+
 void Inbox::placed(Receive& receive, std::uint32_t lines) {
   assert(lines <= receive.lines_left && !receive.complete);  // claims do not overlap
   receive.lines_left -= lines;
@@ -221,20 +235,6 @@ void Inbox::placed(Receive& receive, std::uint32_t lines) {
   if (++group.complete == group.count) {
     finish(group);
   }
-}
-
-void Inbox::finish(Group& group) {
-  slot(group.receives[0].group) = nullptr;
-  free_.push_back(&group);
-  --outstanding_;
-  brings_large_ = false;
-  for (std::size_t i = 0; i < group.count; ++i) {
-    group.completion->sizes[i] = group.receives[i].total;
-    traffic_.bytes += group.receives[i].total;
-    brings_large_ = brings_large_ || group.receives[i].total > kMaxEagerBytes;
-  }
-  traffic_.messages += group.count;
-  group.completion->finish(Completion::State::done);
 }
 
 // --- messages that come before their receives

@@ -82,19 +82,24 @@ std::optional<GroupId> Outbox::waits_behind_small() const {
   return messages_[cut_ % kMaxMessages].what.group;
 }
 
-bool Outbox::pump_some(std::span<Outlet> outlets) {
-  if (ledgers_.size() < outlets.size()) {
-    ledgers_.resize(outlets.size());
+// Gives a lane as much of the part as it takes, and returns how much; nothing if no lane takes any now.
+std::optional<std::uint32_t> Outbox::deal(const Ledger::Gap& part, std::span<Outlet> outlets) {
+  // A small message is one record, since it may have to be set aside.
+  const Outgoing& message = at(part.message).what;
+  const auto to = dealer_.next(outlets, message, part.length, /*whole=*/message.size <= kMaxEagerBytes);
+  if (!to || ledgers_[to->lane].full()) {
+    return std::nullopt;
   }
-  dealer_.look(outlets);
-  bool any = false;
-  while (!is_dealt() && (gaps_.empty() ? deal_new(outlets) : deal_gap(outlets))) {
-    any = true;
+  const auto span = outlets[to->lane].lane->give({&message, part.offset, to->size});
+  if (!span) {
+    return std::nullopt;
   }
-  return any;
+  outlets[to->lane].probe = false;
+  ledgers_[to->lane].add({*span, part.message, part.offset, to->size});
+  return to->size;
 }
 
-bool Outbox::deal_new(std::span<Outlet> outlets) {
+inline bool Outbox::deal_new(std::span<Outlet> outlets) {
   Message& message = at(cut_);
   if (!may_deal(message)) {
     return false;
@@ -124,21 +129,16 @@ bool Outbox::deal_gap(std::span<Outlet> outlets) {
   return true;
 }
 
-// Gives a lane as much of the part as it takes, and returns how much; nothing if no lane takes any now.
-std::optional<std::uint32_t> Outbox::deal(const Ledger::Gap& part, std::span<Outlet> outlets) {
-  // A small message is one record, since it may have to be set aside.
-  const Outgoing& message = at(part.message).what;
-  const auto to = dealer_.next(outlets, message, part.length, /*whole=*/message.size <= kMaxEagerBytes);
-  if (!to || ledgers_[to->lane].full()) {
-    return std::nullopt;
+bool Outbox::pump_some(std::span<Outlet> outlets) {
+  if (ledgers_.size() < outlets.size()) {
+    ledgers_.resize(outlets.size());
   }
-  const auto span = outlets[to->lane].lane->give({&message, part.offset, to->size});
-  if (!span) {
-    return std::nullopt;
+  dealer_.look(outlets);
+  bool any = false;
+  while (!is_dealt() && (gaps_.empty() ? deal_new(outlets) : deal_gap(outlets))) {
+    any = true;
   }
-  outlets[to->lane].probe = false;
-  ledgers_[to->lane].add({*span, part.message, part.offset, to->size});
-  return to->size;
+  return any;
 }
 
 void Outbox::on_confirmed(LaneId lane, std::uint64_t position) {

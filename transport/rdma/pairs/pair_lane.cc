@@ -211,7 +211,7 @@ bool PairLane::announce(const lane::AnnouncementBlock& block, std::uint32_t numb
   return true;
 }
 
-void PairLane::count_confirmed() {
+inline void PairLane::count_confirmed() {
   for (; counted_ < pair_->confirmed(); ++counted_) {
     queued_ -= lengths_.front();
     delivered_ += lengths_.front();

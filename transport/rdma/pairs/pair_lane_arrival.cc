@@ -9,11 +9,6 @@
 
 namespace tfabric::rdma::pairs {
 
-void PairLane::on_immediate(std::uint32_t immediate, std::uint32_t bytes) {
-  on_news();
-  take(decode(immediate), bytes);
-}
-
 bool PairLane::wrong(const Error& why) {
   if (is_open() && events_ != nullptr) {
     events_->on_fault(*this, why);
@@ -23,24 +18,6 @@ bool PairLane::wrong(const Error& why) {
 
 bool PairLane::wrong(std::string_view what) {
   return wrong(Error{Errc::internal, fmt::format("{}: {}", name(), what)});
-}
-
-bool PairLane::take(const Immediate& immediate, std::uint32_t bytes) {
-  if (immediate.kind == Kind::whole && inbox_ != nullptr) {
-    return take_whole(group_near(inbox_->next_group(), immediate.group), {}, bytes);
-  }
-  const std::optional<Notice> notice = pair_->notice(immediate.slot);
-  if (!notice) {
-    return wrong("an immediate came without its notice");
-  }
-  if (immediate.kind == Kind::record) {
-    return take_record(*notice);
-  }
-  if (immediate.kind == Kind::batch) {
-    return take_batch(notice->get<Batch>());
-  }
-  return immediate.kind == Kind::piece ? take_piece(notice->get<Descriptor>())
-                                       : wrong("a malformed piece came");
 }
 
 bool PairLane::take_piece(const Descriptor& piece) {
@@ -103,6 +80,29 @@ bool PairLane::take_record(const Notice& notice) {
   }
   const Status said = control_->on_control(*header, bytes.subspan(lane::kRecordHeaderBytes, header->length));
   return said || wrong(said.error());
+}
+
+inline bool PairLane::take(const Immediate& immediate, std::uint32_t bytes) {
+  if (immediate.kind == Kind::whole && inbox_ != nullptr) {
+    return take_whole(group_near(inbox_->next_group(), immediate.group), {}, bytes);
+  }
+  const std::optional<Notice> notice = pair_->notice(immediate.slot);
+  if (!notice) {
+    return wrong("an immediate came without its notice");
+  }
+  if (immediate.kind == Kind::record) {
+    return take_record(*notice);
+  }
+  if (immediate.kind == Kind::batch) {
+    return take_batch(notice->get<Batch>());
+  }
+  return immediate.kind == Kind::piece ? take_piece(notice->get<Descriptor>())
+                                       : wrong("a malformed piece came");
+}
+
+void PairLane::on_immediate(std::uint32_t immediate, std::uint32_t bytes) {
+  on_news();
+  take(decode(immediate), bytes);
 }
 
 // The peer waits for room rarely, and a doubt asks; a message's end is confirmed by the adapters.

@@ -179,7 +179,7 @@ Duration Pair::patience() const {
   return std::max(is_measured() ? kLeastPatience : kFirstPatience, gap_ + 4 * gap_variation_);
 }
 
-void Pair::measure(Duration gap) {
+inline void Pair::measure(Duration gap) {
   if (gaps_ == 0) {
     gap_ = gap;
     gap_variation_ = gap / 2;
@@ -190,29 +190,7 @@ void Pair::measure(Duration gap) {
   gaps_ = std::min(gaps_ + 1, kFewGaps);
 }
 
-void Pair::on_completion(const ibv_wc& completion, Instant now) {
-  const WorkId id = unpack_work_id(completion.wr_id);
-  const bool well = completion.status == IBV_WC_SUCCESS;
-  if (well) {
-    const Duration gap = now - progressed_at_;
-    if (send_ && send_->awaited()) {
-      awaited_for_ += std::max(gap, Duration::zero());
-    }
-    if (!id.receive) {
-      measure(gap);
-    }
-  }
-  if (id.receive) {
-    take_receive(completion);
-  } else {
-    take_send(completion, id.number);
-  }
-  if (well) {
-    progressed_at_ = now;
-  }
-}
-
-void Pair::take_receive(const ibv_wc& completion) {
+inline void Pair::take_receive(const ibv_wc& completion) {
   --receives_out_;
   if (completion.status != IBV_WC_SUCCESS) {
     if (state_ == State::ready || state_ == State::connecting) {
@@ -246,7 +224,7 @@ void Pair::fail_send(const ibv_wc& completion) {
   }
 }
 
-void Pair::take_send(const ibv_wc& completion, std::uint32_t number) {
+inline void Pair::take_send(const ibv_wc& completion, std::uint32_t number) {
   send_->complete(number);
   if (completion.status != IBV_WC_SUCCESS) {
     fail_send(completion);
@@ -264,6 +242,28 @@ void Pair::take_send(const ibv_wc& completion, std::uint32_t number) {
     user_->on_news();
   } else {
     user_->on_room();
+  }
+}
+
+void Pair::on_completion(const ibv_wc& completion, Instant now) {
+  const WorkId id = unpack_work_id(completion.wr_id);
+  const bool well = completion.status == IBV_WC_SUCCESS;
+  if (well) {
+    const Duration gap = now - progressed_at_;
+    if (send_ && send_->awaited()) {
+      awaited_for_ += std::max(gap, Duration::zero());
+    }
+    if (!id.receive) {
+      measure(gap);
+    }
+  }
+  if (id.receive) {
+    take_receive(completion);
+  } else {
+    take_send(completion, id.number);
+  }
+  if (well) {
+    progressed_at_ = now;
   }
 }
 

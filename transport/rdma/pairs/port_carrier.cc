@@ -316,7 +316,20 @@ std::string PortCarrier::why_away(Instant now) const {
 
 // --- turns
 
-bool PortCarrier::poll() {
+inline void PortCarrier::take(const ibv_wc& completion) {
+  const std::uint32_t id = unpack_work_id(completion.wr_id).queue;
+  const std::size_t number = place_of(id);
+  Pair* pair = number < places_.size() ? places_[number].pair.get() : nullptr;  // it goes in go_on_closing()
+  if (pair != nullptr && pair->id() == id) {
+    pair->on_completion(completion, now_);
+  } else if (number == kFlushPlace && flusher_ != nullptr && flusher_->id() == id) {
+    flusher_->on_completion(completion);
+  } else {
+    ++stale_;
+  }
+}
+
+inline bool PortCarrier::poll() {
   bool any = false;
   for (std::size_t i = 0; i < queues_.size(); ++i) {
     ibv_cq* queue = queue_at(i);
@@ -344,21 +357,8 @@ void PortCarrier::on_poll_failed(int returned) {
   on_device_lost();
 }
 
-void PortCarrier::take(const ibv_wc& completion) {
-  const std::uint32_t id = unpack_work_id(completion.wr_id).queue;
-  const std::size_t number = place_of(id);
-  Pair* pair = number < places_.size() ? places_[number].pair.get() : nullptr;  // it goes in go_on_closing()
-  if (pair != nullptr && pair->id() == id) {
-    pair->on_completion(completion, now_);
-  } else if (number == kFlushPlace && flusher_ != nullptr && flusher_->id() == id) {
-    flusher_->on_completion(completion);
-  } else {
-    ++stale_;
-  }
-}
-
 // A lane may be gone after anything that its comm is told.
-void PortCarrier::pass_news() {
+inline void PortCarrier::pass_news() {
   noted_now_.swap(noted_);
   for (std::size_t i = 0; i < noted_now_.size(); ++i) {
     if (PairLane* lane = noted_now(i); lane != nullptr) {

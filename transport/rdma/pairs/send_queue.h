@@ -1,8 +1,11 @@
 // The send queue of a queue pair, and how completions are identified.
 #pragma once
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 
@@ -99,5 +102,27 @@ class SendQueue {
   std::uint64_t posted_ = 0, posts_ = 0;
   std::unique_ptr<Chain> chain_;
 };
+
+inline void SendQueue::stage(const Work& work) {
+  assert(room() > 0);
+  ibv_send_wr& wr = chain_->work[staged_];
+  ibv_sge& sge = chain_->sge[staged_];
+  ++last_;
+  wr.wr_id = pack({.receive = false, .queue = queue_, .number = last_});
+  wr.next = nullptr;
+  wr.sg_list = &sge;
+  wr.num_sge = work.length > 0 ? 1 : 0;
+  wr.opcode = work.opcode;
+  const bool inlined = work.control && work.length > 0 && work.length <= max_inline_;
+  wr.send_flags = inlined ? unsigned{IBV_SEND_INLINE} : 0u;
+  wr.imm_data = htonl(work.imm);
+  wr.wr.rdma.remote_addr = work.remote;
+  wr.wr.rdma.rkey = work.rkey;
+  sge = {.addr = work.local, .length = work.length, .lkey = work.lkey};
+  if (staged_ > 0) {
+    chain_->work[staged_ - 1].next = &wr;
+  }
+  ++staged_;
+}
 
 }  // namespace tfabric::rdma
