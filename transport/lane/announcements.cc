@@ -34,7 +34,7 @@ std::vector<std::byte> encode_announcement(const AnnouncementBlock& block, std::
 }
 
 void Announcement::set_keys(const std::array<std::uint32_t, kMaxKeys>& known) {
-  keys = known;
+  keys = known;  // that of a rail which is not known has no complement that fits: see knows()
   for (std::size_t rail = 0; rail < kMaxKeys; ++rail) {
     if (known[rail] != 0) {
       complements[rail] = ~known[rail];

@@ -78,6 +78,7 @@ engine::Flow* EngineReport::flow_at(std::size_t place) const {
 
 void EngineReport::look_at_flows(Instant now) {
   const std::size_t all = engine_->flows();
+  facts_.flows = all;
   flow_round_.begin(all, now);
   for (std::size_t cost = 0; cost < kFlowsAtATime && flow_round_.left > 0 && all > 0;) {
     --flow_round_.left;

@@ -145,7 +145,6 @@ void EngineReport::publish_engine(std::uint64_t now) {
   }
   facts_.turned_at = now;
   facts_.turns = engine_->turns();
-  facts_.flows = engine_->flows();
   facts_.comms = comms_.size();
   facts_.starved_ns = in_nanoseconds(engine_->paused());
   page_->publish(slot_, id_, facts_);

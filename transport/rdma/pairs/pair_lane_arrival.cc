@@ -20,6 +20,20 @@ bool PairLane::wrong(std::string_view what) {
   return wrong(Error{Errc::internal, fmt::format("{}: {}", name(), what)});
 }
 
+inline bool PairLane::take_claimed(const Result<stripe::Inbox::Receive*>& receive, stripe::GroupId group,
+                                   std::uint32_t bytes) {
+  if (!receive) {
+    return wrong(receive.error());
+  }
+  if (*receive == nullptr) {
+    return wrong(fmt::format("a message came for receive {}, which is not open", group.value));
+  }
+  brought_ = true;
+  traffic_->received_bytes += bytes;
+  inbox_->placed(**receive, stripe::lines_of(bytes));
+  return true;
+}
+
 bool PairLane::take_piece(const Descriptor& piece) {
   if (inbox_ == nullptr || piece.offset > piece.total || piece.length > piece.total - piece.offset) {
     return wrong("a malformed piece came");
@@ -34,7 +48,7 @@ bool PairLane::take_piece(const Descriptor& piece) {
                       group, piece.length);
 }
 
-bool PairLane::take_whole(stripe::GroupId group, stripe::ReceiveIndex index, std::uint32_t bytes) {
+inline bool PairLane::take_whole(stripe::GroupId group, stripe::ReceiveIndex index, std::uint32_t bytes) {
   return take_claimed(inbox_->claim_whole(group, index, bytes), group, bytes);
 }
 
@@ -47,20 +61,6 @@ bool PairLane::take_batch(const Batch& batch) {
     taken = take_whole({batch.group}, {batch.indices[i]}, batch.sizes[i]);
   }
   return taken;
-}
-
-bool PairLane::take_claimed(const Result<stripe::Inbox::Receive*>& receive, stripe::GroupId group,
-                            std::uint32_t bytes) {
-  if (!receive) {
-    return wrong(receive.error());
-  }
-  if (*receive == nullptr) {
-    return wrong(fmt::format("a message came for receive {}, which is not open", group.value));
-  }
-  brought_ = true;
-  traffic_->received_bytes += bytes;
-  inbox_->placed(**receive, stripe::lines_of(bytes));
-  return true;
 }
 
 // Nothing that is said on a lane which has ended matters.

@@ -14,22 +14,4 @@ void SendQueue::signal() {
   signalled_ = last_;
 }
 
-int SendQueue::post() {
-  if (staged_ == 0) {
-    return 0;
-  }
-  if (last_ - signalled_ >= depth_ / 4) {  // its room must be freed in time
-    signal();
-  }
-  posted_ += staged_;
-  ++posts_;
-  staged_ = 0;
-  ibv_send_wr* bad = nullptr;
-  const int returned = qp_.context->ops.post_send(&qp_, chain_->work.data(), &bad);
-  for (const ibv_send_wr* wr = returned == 0 ? nullptr : bad; wr != nullptr; wr = wr->next) {
-    ++refused_;
-  }
-  return returned;
-}
-
 }  // namespace tfabric::rdma
