@@ -34,11 +34,10 @@ std::vector<std::byte> encode_announcement(const AnnouncementBlock& block, std::
 }
 
 void Announcement::set_keys(const std::array<std::uint32_t, kMaxKeys>& known) {
-  keys = known;  // that of a rail which is not known has no complement that fits: see knows()
+  keys = known;
   for (std::size_t rail = 0; rail < kMaxKeys; ++rail) {
-    if (known[rail] != 0) {
-      complements[rail] = ~known[rail];
-    }
+    // Not that of a key which was known before: the half of a new key may be that one.
+    complements[rail] = known[rail] == 0 ? 0 : ~known[rail];
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <utility>
 
@@ -69,7 +70,8 @@ stripe::LaneRoom PairLane::look(const stripe::Outgoing& message) const {
   if (ends_.announced == nullptr) {
     return {.takes = false};
   }
-  sight_ = {.place = ends_.announced->find(message.group, message.index, ends_.rail),
+  sight_ = {.message = &message,
+            .place = ends_.announced->find(message.group, message.index, ends_.rail),
             .key = message.size == 0 ? std::uint32_t{0} : carrier_->memory().key_of(message.registered),
             .has_room = has_room(kRoom)};
   return {.queued = queued_, .room = sight_.has_room ? kMostBytes : 0, .takes = sight_.place && sight_.key};
@@ -125,6 +127,7 @@ void PairLane::flush() {
 std::optional<stripe::Span> PairLane::give(const stripe::Piece& piece) {
   const stripe::Outgoing& message = *piece.message;
   const std::uint32_t largest = carrier_->largest_write();
+  assert(sight_.message == &message);
   if (!sight_.place || !sight_.key || !sight_.has_room ||
       (piece.length > largest && !has_room(kRoom + piece.length / largest))) {
     return std::nullopt;

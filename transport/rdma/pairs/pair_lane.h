@@ -124,6 +124,7 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   void count_confirmed();
   // What look() has found of a message, for the give() that follows.
   struct Sight {
+    const stripe::Outgoing* message = nullptr;
     std::optional<lane::AnnouncedReceives::Place> place;  // where it goes, if that is known
     std::optional<std::uint32_t> key;                     // of its memory; nothing: it cannot be read
     bool has_room = false;

@@ -148,7 +148,6 @@ class TwoLanes {
   }
   void give(const stripe::Outgoing& message, std::uint32_t offset, std::uint32_t length) TF_IN_TURN {
     REQUIRE(sender.lane->look(message).takes);
-    REQUIRE(sender.lane->look(message).takes);
     REQUIRE(sender.lane->give({.message = &message, .offset = offset, .length = length}));
     sender.lane->flush();
   }
