@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/captured_log.h"
+#include "tests/missing_interface.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/nic/eal_fixture.h"
 #include "transport/device/tcp_transport.h"
@@ -24,7 +25,7 @@ struct Start {
     config.tcp.rails = {
         {.name = "eth1",
          .kind = config::RailKind::af_packet,
-         .device = "tf-not-there",
+         .device = tfabric::test::missing_interface(),
          .addresses = {"10.99.0.1/24"}},
         {.name = "boat", .kind = config::RailKind::kernel, .device = "lo", .addresses = {"127.0.0.1/8"}}};
     config.lock_folder = *config::LockFolder::parse(locks.path());

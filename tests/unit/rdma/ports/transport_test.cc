@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "tests/captured_log.h"
+#include "tests/missing_interface.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/nic/eal_fixture.h"
 #include "tests/unit/rdma/good.h"
@@ -117,15 +118,14 @@ TEST_CASE("a TCP rail that cannot be had keeps no port from carrying, and has it
   const tfabric::test::TemporaryFolder locks;
   TwoHosts hosts;
   hosts.lock_folder = *config::LockFolder::parse(locks.path());
-  hosts.tcp.rails = {{.name = "eth1",
-                      .kind = config::RailKind::af_packet,
-                      .device = "tf-not-there",
-                      .addresses = {"10.99.0.1/24"}}};
+  const std::string device = tfabric::test::missing_interface();
+  hosts.tcp.rails = {
+      {.name = "eth1", .kind = config::RailKind::af_packet, .device = device, .addresses = {"10.99.0.1/24"}}};
   hosts.open();
   CHECK(log.count("rail eth1: cannot open") > 0);
   CHECK(log.count("Starting without it; processes that start once it works use it") == 2);
   CHECK_THAT(hosts.sending->summary(),
-             Contains("in reserve TCP over DPDK, rail(s) eth1 (af_packet tf-not-there)"));
+             Contains("in reserve TCP over DPDK, rail(s) eth1 (af_packet " + device + ")"));
   TwoHosts::Comms comms = hosts.connect();
   exchange(hosts, comms, 100'000);
   hosts.network.kill(hosts.machine.fake.context_of("mlx5_0"));
