@@ -160,7 +160,7 @@ class Tcp final : public engine::Polled {
   void reap() TF_IN_TURN;
 
   TcpFlow& add_flow(const FlowKey& key, Link& link, engine::FlowHandler* handler, std::size_t index,
-                    std::unique_ptr<stack::Connection> connection);
+                    std::unique_ptr<stack::Connection> connection) TF_IN_TURN;
   void remove_flow(TcpFlow& flow) TF_IN_TURN;
   void mark(TcpFlow& flow) TF_IN_TURN;
   // Returns a free one of our ports for which `fits(port)` is true; nothing if there is none.
