@@ -198,7 +198,7 @@ class SendComm final : public transport::SendComm,
   [[nodiscard]] Duration unconfirmed_for(Instant now) const TF_IN_TURN;
   bool note_silence(Instant now) TF_IN_TURN;
   void replace_silent(const lane::Lane& joined) TF_IN_TURN;
-  [[nodiscard]] bool lacks_answer(stripe::RouteId route) const TF_IN_TURN;
+  [[nodiscard]] bool lacks_answer(stripe::RouteId route, Instant now) const TF_IN_TURN;
   // A kernel decides when the lane sends again, and may take too long.
   [[nodiscard]] static bool repeats_late(const lane::Lane& lane) { return !lane.traits().retries_at_once; }
   bool ask_while_waiting(Instant now) TF_IN_TURN;

@@ -205,7 +205,7 @@ std::optional<stripe::RouteId> SendComm::open_lanes() {
 // Opens a lane of the route if one is missing and it is time. Returns true if it has.
 bool SendComm::dial(stripe::RouteId number, Instant now) {
   SendRoute& route = route_at(number);
-  if ((book_.count(number) >= route.wanted && !lacks_answer(number)) || !is_needed(number, now)) {
+  if ((book_.count(number) >= route.wanted && !lacks_answer(number, now)) || !is_needed(number, now)) {
     return false;
   }
   const engine::Carrier* carrier = usable_carrier(route);

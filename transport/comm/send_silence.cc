@@ -10,6 +10,17 @@ namespace tfabric::comm {
 
 using lane::Lane;
 using LaneState = flows::SendFlows::State;
+namespace {
+
+constexpr Duration kSilence = std::chrono::seconds(1);
+
+// Nothing of what the peer owes has come for so long. Other lanes, such as one that has just joined, may only
+// be slow.
+bool is_silent(const Lane& lane, Instant now) {
+  return lane.awaits_peer() && now - lane.progressed_at() >= kSilence;
+}
+
+}  // namespace
 
 // Called before bytes are dealt as well, so that the time counts from there.
 void SendComm::note_confirmations() {
@@ -42,7 +53,6 @@ Duration SendComm::unconfirmed_for(Instant now) const {
 // that takes a kernel as long as the outage may last. Nor does it end when a lane joins, since a route that
 // takes connections may carry nothing. Returns true while new lanes are to be tried beside the silent ones.
 bool SendComm::note_silence(Instant now) {
-  constexpr Duration kSilence = std::chrono::seconds(1);
   // The peer's reports may be what is lost, of which nothing is seen here; or it gets no CPU.
   constexpr Duration kLongSilence = std::chrono::seconds(3);
   const Duration silence = unconfirmed_for(now);
@@ -72,7 +82,7 @@ void SendComm::replace_silent(const Lane& joined) {
     }
     if (!repeats_late(lane)) {
       lane.retry(now);
-    } else if (lane.progressed_at() < joined.progressed_at()) {
+    } else if (is_silent(lane, now)) {
       give_up(lane, {Errc::remote,
                      fmt::format("{}: nothing has arrived for {:.1f} s, and a new connection can "
                                  "be made",
@@ -81,12 +91,13 @@ void SendComm::replace_silent(const Lane& joined) {
   }
 }
 
-// While all lanes are silent, those of a kernel do not count: it may send again too late.
-bool SendComm::lacks_answer(stripe::RouteId route) const {
+// While nothing is confirmed, silent lanes of a kernel do not count: it may send again too late. Those that
+// are not silent stay, and can say who else is dead.
+bool SendComm::lacks_answer(stripe::RouteId route, Instant now) const {
   bool any = false;
   for (const auto& lane : lanes_) {
     if (lane->is_open() && book_.route(lane->id()) == route) {
-      if (!repeats_late(*lane) || state_of(*lane) == LaneState::opening) {
+      if (!repeats_late(*lane) || state_of(*lane) == LaneState::opening || !is_silent(*lane, now)) {
         return false;
       }
       any = true;

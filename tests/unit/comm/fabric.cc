@@ -32,6 +32,9 @@ WireLane::~WireLane() {
 Fabric& WireLane::fabric() const { return *carrier_->fabric_; }
 WireLane* WireLane::peer() const { return fabric().end(number_, 1 - carrier_->host()); }
 engine::Carrier& WireLane::carrier() const { return *carrier_; }
+WireLane::WireLane(WireCarrier& carrier, std::uint64_t number)
+    : carrier_(&carrier), number_(number), progressed_at_(g_now) {}
+
 Duration WireLane::round_trip() const { return 2 * carrier_->kind().delay; }
 
 void WireLane::attach(lane::LaneEvents& events, lane::ControlSink& control, stripe::Inbox* inbox) {
@@ -209,7 +212,8 @@ bool WireLane::on_report(std::uint64_t position) {
 std::uint32_t WireLane::timeouts_in_row() const {
   return acknowledged_ == given_ || !connected_
              ? 0
-             : static_cast<std::uint32_t>((g_now - std::max(waits_since_, progressed_at_)) / kTimeout);
+             : static_cast<std::uint32_t>((g_now - std::max(waits_since_, progressed_at_)) /
+                                          std::max<Duration>(kTimeout, 2 * round_trip()));
 }
 
 lane::Meters WireLane::meters() const {

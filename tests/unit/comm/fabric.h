@@ -46,7 +46,7 @@ class WireCarrier;
 // One end of a lane. Both ends are in the same list, and know each other by its number.
 class WireLane final : public lane::Lane {
  public:
-  WireLane(WireCarrier& carrier, std::uint64_t number) : carrier_(&carrier), number_(number) {}
+  WireLane(WireCarrier& carrier, std::uint64_t number);
   ~WireLane() override;
 
   void attach(lane::LaneEvents& events, lane::ControlSink& control, stripe::Inbox* inbox) override;

@@ -20,16 +20,17 @@ using comm::test::Fabric;
 constexpr std::byte kOver{0xee}, kUsedAgain{0xdd};
 
 // The kernel's TCP, as far as comms see it.
-comm::test::Kind kernel_lane() {
+comm::test::Kind kernel_lane(Duration delay) {
   return {.traits = {.answers_without_process = true,
                      .end_means_closed = false,
                      .reset_says_why = false,
-                     .retries_at_once = false}};
+                     .retries_at_once = false},
+          .delay = delay};
 }
 
 std::vector<comm::test::Kind> cables_of(const OfferedComms::Options& options) {
-  std::vector<comm::test::Kind> cables(options.wires, kernel_lane());
-  cables.resize(options.wires + options.tcp);
+  std::vector<comm::test::Kind> cables(options.wires, kernel_lane(options.kernel_delay));
+  cables.resize(options.wires + options.tcp, {.traits = {}, .delay = options.tcp_delay});
   return cables;
 }
 

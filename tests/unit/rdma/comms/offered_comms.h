@@ -45,8 +45,10 @@ class OfferedComms {
     std::uint32_t largest_write = 8192;  // bytes of a work request
     std::size_t wires = 1;               // lanes of the kernel's kind, of which the first is always there
     std::size_t tcp = 0;                 // rails of our own TCP in reserve: the cables behind those
-    bool offers = true;                  // the sender's process has such rails
-    bool offers_back = true;             // and the receiver's
+    // One way, of those of the kernel's kind, and of our own.
+    Duration kernel_delay = std::chrono::microseconds(20), tcp_delay = std::chrono::microseconds(20);
+    bool offers = true;                                  // the sender's process has such rails
+    bool offers_back = true;                             // and the receiver's
     LinkLayer receiver_link = LinkLayer::ethernet;
   };
   struct Message {

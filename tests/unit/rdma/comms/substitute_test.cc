@@ -73,6 +73,23 @@ TEST_CASE("ports in reserve go before TCP rails, and these before the kernel's l
   CHECK(over(comms, kKernel) - by_kernel >= 200'000);
 }
 
+TEST_CASE("a slow TCP rail that falls silent is found out by a lane of the kernel's, which stays for that") {
+  const Duration tcp_delay = GENERATE(50ms, 150ms, 250ms), kernel_delay = GENERATE(1ms, 100ms);
+  OfferedComms comms({.ports = {1, 1}, .tcp = 1, .kernel_delay = kernel_delay, .tcp_delay = tcp_delay});
+  REQUIRE(comms.open());
+  comms.fabric.run_for(10ms);
+  comms.kill(0, 0);
+  comms.exchange({50'000});
+  REQUIRE(comms.finish(5s));
+  comms.fabric.run_for(3s);
+  comms.exchange({50'000});
+  comms.fabric.run_for(100ms);
+  const std::uint64_t joined = comms.sender->counters().joined;
+  comms.fabric.silence(kTcp, 1h);
+  REQUIRE(comms.finish(3s));
+  CHECK(comms.sender->counters().joined == joined);
+}
+
 TEST_CASE("memory of a GPU never goes over a TCP rail, but waits for a port") {
   OfferedComms comms({.ports = {1, 1}, .takes_gpu_memory = true, .tcp = 1});
   REQUIRE(comms.open());
