@@ -16,7 +16,7 @@ constexpr Duration kSilence = std::chrono::seconds(1);
 
 // Nothing of what the peer owes has come for so long. Other lanes, such as one that has just joined, may only
 // be slow.
-bool is_silent(const Lane& lane, Instant now) {
+bool is_silent(const Lane& lane, Instant now) TF_IN_TURN {
   return lane.awaits_peer() && now - lane.progressed_at() >= kSilence;
 }
 
