@@ -47,8 +47,8 @@ class OfferedComms {
     std::size_t tcp = 0;                 // rails of our own TCP in reserve: the cables behind those
     // One way, of those of the kernel's kind, and of our own.
     Duration kernel_delay = std::chrono::microseconds(20), tcp_delay = std::chrono::microseconds(20);
-    bool offers = true;                                  // the sender's process has such rails
-    bool offers_back = true;                             // and the receiver's
+    bool offers = true;       // the sender's process has such rails
+    bool offers_back = true;  // and the receiver's
     LinkLayer receiver_link = LinkLayer::ethernet;
   };
   struct Message {
