@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -93,6 +94,11 @@ struct Rail {
 // Returns true for a rail over a network of hosts, and not a wire to one process.
 [[nodiscard]] inline bool is_networked(const Rail& rail) {
   return row_of(rail.kind).device != RailKindRow::socket;
+}
+
+// Returns true if it is a rail of our own TCP over such a network.
+[[nodiscard]] inline bool is_own_network(const Rail& rail) {
+  return is_networked(rail) && !is_kernel_stack(rail);
 }
 
 // Returns true if the rail uses a subset of an interface's queues; other processes use the rest
@@ -232,10 +238,12 @@ struct Tcp {
   std::vector<Fault> faults{};  // those of TFABRIC_FAULT that are for the process as a whole
 };
 
-// Returns true if the rail stands in for RDMA's ports where these are used: it is one of our own TCP, over a
-// network of hosts and no wire to one process.
-[[nodiscard]] inline bool stands_in_for_ports(const Tcp& tcp, const Rail& rail) {
-  return tcp.reserve && is_networked(rail) && !is_kernel_stack(rail);
+// Returns the rails that stand in for RDMA's ports where these are used.
+[[nodiscard]] inline std::vector<Rail> stand_ins_for_ports(const Tcp& tcp) {
+  std::vector<Rail> rails;
+  std::copy_if(tcp.rails.begin(), tcp.rails.end(), std::back_inserter(rails),
+               [&](const Rail& rail) { return tcp.reserve && is_own_network(rail); });
+  return rails;
 }
 
 // Returns true if DPDK carries the packets of one of the rails.

@@ -66,26 +66,28 @@ Status gather(int n, void** data, const Size* sizes, const int* tags, void** mem
   return {};
 }
 
-template <class Size>
-abi::Result receive(void* comm, int n, void** data, const Size* sizes, const int* tags, void** memories,
-                    void** request) {
-  return guarded("irecv", [&] {
+// What irecv() and iflush() are but for the `call` of the comm. Where a template is instantiated for others,
+// gcc makes its body a function of its own; not so here.
+template <class Size, class Call>
+abi::Result on_receives(const char* name, void* comm, int n, void** data, const Size* sizes, const int* tags,
+                        void** memories, void** request, const Call& call) {
+  return guarded(name, [&] {
     if (request == nullptr) {
-      return null_argument("irecv", "request");
+      return null_argument(name, "request");
     }
     *request = nullptr;
     RecvObject* object = recv_object(comm);
     if (object == nullptr) {
-      return wrong_object("irecv", "recvComm", comm);
+      return wrong_object(name, "recvComm", comm);
     }
     std::array<transport::ReceiveBuffer, transport::kMaxGroupedReceives> buffers;
     if (Status status = gather(n, data, sizes, tags, memories, buffers); !status) {
-      return fail_once("irecv", *object, status.error());
+      return fail_once(name, *object, status.error());
     }
     Result<transport::Request*> made =
-        object->comm->irecv(std::span(buffers).first(static_cast<std::size_t>(n)));
+        call(*object->comm, std::span(buffers).first(static_cast<std::size_t>(n)));
     if (!made) {
-      return fail_once("irecv", *object, made.error());
+      return fail_once(name, *object, made.error());
     }
     *request = *made;
     return abi::Result::success;
@@ -179,34 +181,20 @@ abi::Result isend(void* comm, void* data, std::size_t size, int tag, void* memor
 template <class Size>
 abi::Result irecv(void* comm, int n, void** data, const Size* sizes, const int* tags, void** memories,
                   void** request) {
-  return receive(comm, n, data, sizes, tags, memories, request);
+  return on_receives("irecv", comm, n, data, sizes, tags, memories, request,
+                     [](transport::RecvComm& receiver, std::span<const transport::ReceiveBuffer> buffers) {
+                       return receiver.irecv(buffers);
+                     });
 }
 
 template abi::Result irecv(void*, int, void**, const int*, const int*, void**, void**);
 template abi::Result irecv(void*, int, void**, const std::size_t*, const int*, void**, void**);
 
 abi::Result iflush(void* comm, int n, void** data, const int* sizes, void** memories, void** request) {
-  return guarded("iflush", [&] {
-    if (request == nullptr) {
-      return null_argument("iflush", "request");
-    }
-    *request = nullptr;
-    RecvObject* object = recv_object(comm);
-    if (object == nullptr) {
-      return wrong_object("iflush", "recvComm", comm);
-    }
-    std::array<transport::ReceiveBuffer, transport::kMaxGroupedReceives> buffers;
-    if (Status status = gather(n, data, sizes, nullptr, memories, buffers); !status) {
-      return fail_once("iflush", *object, status.error());
-    }
-    Result<transport::Request*> made =
-        object->comm->iflush(std::span(buffers).first(static_cast<std::size_t>(n)));
-    if (!made) {
-      return fail_once("iflush", *object, made.error());
-    }
-    *request = *made;
-    return abi::Result::success;
-  });
+  return on_receives("iflush", comm, n, data, sizes, nullptr, memories, request,
+                     [](transport::RecvComm& receiver, std::span<const transport::ReceiveBuffer> buffers) {
+                       return receiver.iflush(buffers);
+                     });
 }
 
 abi::Result test(void* request, int* done, int* sizes) {

@@ -30,8 +30,7 @@ bool prefers_tcp(const config::Config& config) {
 
 config::Config with_used_rails(config::Config config) {
   if (!prefers_tcp(config)) {
-    std::erase_if(config.tcp.rails,
-                  [&](const config::Rail& rail) { return !config::stands_in_for_ports(config.tcp, rail); });
+    config.tcp.rails = config::stand_ins_for_ports(config.tcp);
   }
   return config;
 }

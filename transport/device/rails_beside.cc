@@ -59,13 +59,7 @@ Result<rails::RailPlan> plan_rails_beside(const config::Config& config,
   host.addresses = addresses;
   Result<rails::RailPlan> plan = rails::plan_beside(config, host);
   const Status started = plan && plan->dpdk ? nic::start_eal(plan->eal) : Status();
-  if (!started) {
-    TF_WARN("NET/tfabric: no TCP rail stands in for RDMA: {}", started.error().message);
-    config::Config without = config;
-    without.tcp.rails.clear();
-    return rails::plan_beside(without, host);
-  }
-  return plan;
+  return started ? std::move(plan) : rails::plan_without_stand_ins(config, host, started.error());
 }
 
 std::uint16_t engines_beside(std::size_t devices, const rails::RailPlan& plan) {

@@ -67,9 +67,7 @@ DevicePlan describe(const std::vector<const config::Rail*>& rails, std::size_t n
 
 // Returns true if rails of our own TCP over a network are among them: those are worth a life-boat.
 bool wants_lifeboat(const config::Tcp& config) {
-  return config.lifeboat && std::any_of(config.rails.begin(), config.rails.end(), [](const auto& rail) {
-           return config::is_networked(rail) && !config::is_kernel_stack(rail);
-         });
+  return config.lifeboat && std::any_of(config.rails.begin(), config.rails.end(), config::is_own_network);
 }
 
 bool is_lifeboat(const config::Tcp& config, const config::Rail& rail) {

@@ -206,23 +206,25 @@ Result<RailPlan> plan_rails(const config::Config& config, const HostView& host) 
 
 Result<RailPlan> plan_beside(const config::Config& config, const HostView& host) {
   config::Config own = config;
-  std::erase_if(own.tcp.rails,
-                [&](const config::Rail& rail) { return !config::stands_in_for_ports(own.tcp, rail); });
-  Result<RailPlan> plan =
-      own.tcp.rails.empty() ? plan_of(own, {}, host) : plan_checked(own, host, /*needs_links=*/false);
-  if (!plan && !own.tcp.rails.empty()) {
-    TF_WARN("NET/tfabric: no TCP rail stands in for RDMA: {}", plan.error().message);
-    own.tcp.rails.clear();
-    plan = plan_of(own, {}, host);
-  }
+  own.tcp.rails = config::stand_ins_for_ports(config.tcp);
+  const bool any = !own.tcp.rails.empty();
+  Result<RailPlan> plan = any ? plan_checked(own, host, /*needs_links=*/false) : plan_of(own, {}, host);
   if (!plan) {
-    return plan;
+    return any ? plan_without_stand_ins(config, host, plan.error()) : std::move(plan);
   }
   plan->lifeboats = kernel_rails(config.rdma, host.addresses);
   if (plan->lifeboats.empty()) {
     return Error{Errc::unusable, bootstrap::nothing_offered(host.addresses, config.rdma)};
   }
   return plan;
+}
+
+Result<RailPlan> plan_without_stand_ins(const config::Config& config, const HostView& host,
+                                        const Error& why) {
+  TF_WARN("NET/tfabric: no TCP rail stands in for RDMA: {}", why.message);
+  config::Config without = config;
+  without.tcp.rails.clear();
+  return plan_beside(without, host);
 }
 
 }  // namespace tfabric::rails

@@ -43,8 +43,10 @@ Result<RailPlan> plan_of(const config::Config& config, const std::vector<std::si
 
 // For a process whose devices are RDMA's ports: the rails of `own` stand in for these, and comms have one of
 // the kernel's beside them (RailPlan::lifeboats), whether the configuration names some or not. A process that
-// cannot have the rails goes without: a warning says why.
+// cannot have the rails goes without them.
 Result<RailPlan> plan_beside(const config::Config& config, const HostView& host);
+// The same without the rails of `own`; a warning says why.
+Result<RailPlan> plan_without_stand_ins(const config::Config& config, const HostView& host, const Error& why);
 
 // How the engines are turned: as configured or, if that is "auto", as suits the CPUs that the process may run
 // on.

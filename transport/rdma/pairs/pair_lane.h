@@ -137,7 +137,8 @@ class PairLane final : public lane::OfferedLane, private PairUser {
   [[nodiscard]] bool takes_whole(const stripe::Piece& piece,
                                  const lane::AnnouncedReceives::Place& place) const;
 
-  // These return false if what has come is wrong, which the comm is told.
+  // Each takes what has arrived. If the peer has sent something malformed, it fails the comm and returns
+  // false.
   bool take(const Immediate& immediate, std::uint32_t bytes) TF_IN_TURN;
   bool take_piece(const Descriptor& piece) TF_IN_TURN;
   bool take_whole(stripe::GroupId group, stripe::ReceiveIndex index, std::uint32_t bytes) TF_IN_TURN;

@@ -109,10 +109,8 @@ std::vector<NamedDevice> devices_of(std::span<const Hca> hcas, const config::Con
     for (const std::size_t reserve : device.reserve) {
       named.reserve.push_back(names[reserve]);
     }
-    for (const config::Rail& rail : config.tcp.rails) {
-      if (config::stands_in_for_ports(config.tcp, rail)) {
-        named.tcp.push_back(rail.name);
-      }
+    for (const config::Rail& rail : config::stand_ins_for_ports(config.tcp)) {
+      named.tcp.push_back(rail.name);
     }
   }
   return devices;

@@ -55,7 +55,7 @@ Tcp::~Tcp() {
 
 bool Tcp::receive(Instant now) {
   now_ = now;
-  wake_up();
+  set_output(true);
   bool worked = false;
   for (const auto& link : links_) {
     worked |= receive_from(*link);

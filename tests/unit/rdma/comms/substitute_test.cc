@@ -14,6 +14,15 @@ constexpr std::size_t kKernel = 0, kTcp = 1;  // the cables
 
 std::uint64_t over(OfferedComms& comms, std::size_t cable) { return comms.fabric.given_at(0, cable); }
 
+// Opens the comms, and goes on without the sender's own port.
+void begin_without_port(OfferedComms& comms, Duration within) {
+  REQUIRE(comms.open());
+  comms.fabric.run_for(10ms);
+  comms.kill(0, 0);
+  comms.exchange({50'000});
+  REQUIRE(comms.finish(within));
+}
+
 }  // namespace
 
 TEST_CASE("a TCP rail in reserve carries while the device's port is silent, and leaves when that is back") {
@@ -46,11 +55,7 @@ TEST_CASE("a TCP rail in reserve carries while the device's port is silent, and 
 
 TEST_CASE("ports in reserve go before TCP rails, and these before the kernel's lane") {
   OfferedComms comms({.ports = {1, 1}, .reserves = {1, 1}, .tcp = 1});
-  REQUIRE(comms.open());
-  comms.fabric.run_for(10ms);
-  comms.kill(0, 0);
-  comms.exchange({50'000});
-  REQUIRE(comms.finish(2s));
+  begin_without_port(comms, 2s);
   comms.fabric.run_for(2s);
   CHECK(comms.pairs(/*in_reserve=*/true) == 1);
   CHECK(comms.tcp_lanes() == 0);
@@ -76,11 +81,7 @@ TEST_CASE("ports in reserve go before TCP rails, and these before the kernel's l
 TEST_CASE("a slow TCP rail that falls silent is found out by a lane of the kernel's, which stays for that") {
   const Duration tcp_delay = GENERATE(50ms, 150ms, 250ms), kernel_delay = GENERATE(1ms, 100ms);
   OfferedComms comms({.ports = {1, 1}, .tcp = 1, .kernel_delay = kernel_delay, .tcp_delay = tcp_delay});
-  REQUIRE(comms.open());
-  comms.fabric.run_for(10ms);
-  comms.kill(0, 0);
-  comms.exchange({50'000});
-  REQUIRE(comms.finish(5s));
+  begin_without_port(comms, 5s);
   comms.fabric.run_for(3s);
   comms.exchange({50'000});
   comms.fabric.run_for(100ms);
