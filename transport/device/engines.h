@@ -1,7 +1,7 @@
 // The engines of the process, each with what belongs to it: its progress, its acceptor, its end of each rail.
 //
 // A comm lives in one engine, with all its flows. Each engine has a range of local TCP ports and a queue pair
-// of each NIC of its own; docs/engines.md says how packets find their engine.
+// of each NIC of its own; docs/tcp.md says how packets find their engine.
 #pragma once
 
 #include <memory>
