@@ -117,7 +117,7 @@ Witness::Hearing Witness::hearing(const Peer& peer) const {
 
 std::size_t Witness::connections() const {
   const std::lock_guard guard(mutex_);
-  return links_.size();
+  return connections_.size();
 }
 
 void Witness::poll(Instant now) {
@@ -162,7 +162,7 @@ void Witness::look_at_peers() {
     ask(entry);
     look_at_lanes(entry);
     publish(entry);
-    const bool unused = entry.peer.use_count() == 1 && entry.link == 0 && entry.attempt == 0;
+    const bool unused = entry.peer.use_count() == 1 && entry.connection == 0 && entry.attempt == 0;
     if (unused) {
       end_doubt(entry);
     }
@@ -171,15 +171,16 @@ void Witness::look_at_peers() {
 }
 
 void Witness::ask(Entry& entry) {
-  const auto link = links_.find(entry.link);
-  if (link == links_.end()) {
+  const auto connection = connections_.find(entry.connection);
+  if (connection == connections_.end()) {
     return;
   }
   if (const auto nonce = entry.standing.next_question(clock_)) {
     // If the kernel has no room for it, the process has not read for long, and will not answer.
-    static_cast<void>(link->second.channel.send(encode(Record{.kind = RecordKind::ask, .value = *nonce})));
+    static_cast<void>(
+        connection->second.channel.send(encode(Record{.kind = RecordKind::ask, .value = *nonce})));
   }
-  if (entry.standing.has_open_question() && link->second.channel.all_acknowledged()) {
+  if (entry.standing.has_open_question() && connection->second.channel.all_acknowledged()) {
     entry.standing.acknowledged();
   }
 }

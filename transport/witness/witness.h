@@ -109,7 +109,7 @@ class Witness {
     verdict::Process who;
     SipHashTag proof{};  // that is to come
   };
-  struct Link {
+  struct Connection {
     Channel channel;
     Stage stage = Stage::stranger;
     Purpose purpose = Purpose::stay;
@@ -125,9 +125,9 @@ class Witness {
     std::size_t openings = 0;  // that were sent since
     verdict::Process who;
     Standing standing;
-    std::uint64_t link = 0;     // the connection; 0: none
-    std::uint64_t attempt = 0;  // the connection that is being dialled; 0: none
-    Instant next_dial{};        // no connection is dialled before
+    std::uint64_t connection = 0;  // 0: none
+    std::uint64_t attempt = 0;     // the connection that is being dialled; 0: none
+    Instant next_dial{};           // no connection is dialled before
     Duration pause = kFirstPause;
     Instant heard_there{};  // when it has heard of this process over the rails; Instant{}: it does not say
     Instant said_at{};      // that
@@ -164,22 +164,24 @@ class Witness {
   bool make_room();
   void attach(Entry& entry, std::uint64_t serial, const Greeting& greeting, const verdict::Process& who);
   void back_off(Entry& entry);
-  void close_link(std::uint64_t serial);
+  void close_connection(std::uint64_t serial);
   void drop_slow();
   void limit_strangers();
 
-  // --- about connections (witness_links.cc)
+  // --- about connections (witness_connections.cc)
   void take_events();
   void accept_strangers();
-  std::uint64_t add_link(Link link);
+  std::uint64_t add_connection(Connection connection);
   void dial(Entry& entry, Purpose purpose);
-  void on_event(std::uint64_t serial, Link& link);
-  void on_connected(std::uint64_t serial, Link& link);
-  void on_greeting(std::uint64_t serial, Link& link);
-  void on_opening(std::uint64_t serial, Link& link, std::span<const std::byte, kOpeningBytes> bytes);
-  void on_stranger(std::uint64_t serial, Link& link, std::span<const std::byte, kOpeningBytes> bytes);
-  void on_proof(std::uint64_t serial, Link& link, std::span<const std::byte> bytes);
-  void on_record(const Link& link, const Record& record);
+  void on_event(std::uint64_t serial, Connection& connection);
+  void on_connected(std::uint64_t serial, Connection& connection);
+  void on_greeting(std::uint64_t serial, Connection& connection);
+  void on_opening(std::uint64_t serial, Connection& connection,
+                  std::span<const std::byte, kOpeningBytes> bytes);
+  void on_stranger(std::uint64_t serial, Connection& connection,
+                   std::span<const std::byte, kOpeningBytes> bytes);
+  void on_proof(std::uint64_t serial, Connection& connection, std::span<const std::byte> bytes);
+  void on_record(const Connection& connection, const Record& record);
   [[nodiscard]] Record answer_to(const Record& question, const Peer* asker) const;
   void on_answer(Entry& entry, const Record& answer);
   void drop(std::uint64_t serial);
@@ -192,10 +194,10 @@ class Witness {
   Instant clock_{};           // stands still while this is not polled
   Instant last_poll_{}, next_look_{}, next_tick_{};
   std::uint64_t last_serial_ = 0;
-  std::unordered_map<std::uint64_t, Link> links_;  // by serial number
-  std::map<std::uint64_t, Entry> peers_;           // by process
-  std::uint64_t last_peer_ = 0;                    // that was looked at
-  Instant full_until_{};                           // no peer is dialled before
+  std::unordered_map<std::uint64_t, Connection> connections_;  // by serial number
+  std::map<std::uint64_t, Entry> peers_;                       // by process
+  std::uint64_t last_peer_ = 0;                                // that was looked at
+  Instant full_until_{};                                       // no peer is dialled before
   std::uint32_t last_doubt_ = 0;
   bool said_full_ = false, said_lost_ = false;
   std::atomic<std::uint32_t> doubts_{0};  // peers

@@ -22,7 +22,7 @@ constexpr Duration kFullPause = std::chrono::seconds(1);
 
 bool Witness::is_to_be_dialled(const Entry& entry) const {
   const bool ours = contact_.process < entry.peer->process() && entry.peer.use_count() > 1;
-  if (!ours || !entry.contact.exists() || entry.link != 0 || entry.attempt != 0 ||
+  if (!ours || !entry.contact.exists() || entry.connection != 0 || entry.attempt != 0 ||
       clock_ < std::max(entry.next_dial, full_until_)) {
     return false;
   }
@@ -32,18 +32,19 @@ bool Witness::is_to_be_dialled(const Entry& entry) const {
 
 // Returns false if there is no place for one more connection.
 bool Witness::make_room() {
-  const auto taken =
-      static_cast<std::size_t>(std::count_if(links_.begin(), links_.end(), [](const auto& link) {
-        return link.second.process != 0 && link.second.purpose == Purpose::stay;
+  const auto taken = static_cast<std::size_t>(
+      std::count_if(connections_.begin(), connections_.end(), [](const auto& connection) {
+        return connection.second.process != 0 && connection.second.purpose == Purpose::stay;
       }));
   if (taken < options_.max_peers) {
     return true;
   }
-  const auto idle = std::find_if(links_.begin(), links_.end(), [&](const auto& link) {
-    const auto entry = peers_.find(link.second.process);
-    return entry != peers_.end() && entry->second.link == link.first && entry->second.peer.use_count() == 1;
+  const auto idle = std::find_if(connections_.begin(), connections_.end(), [&](const auto& connection) {
+    const auto entry = peers_.find(connection.second.process);
+    return entry != peers_.end() && entry->second.connection == connection.first &&
+           entry->second.peer.use_count() == 1;
   });
-  if (idle == links_.end()) {
+  if (idle == connections_.end()) {
     full_until_ = clock_ + kFullPause;
     if (!std::exchange(said_full_, true)) {
       TF_INFO(
@@ -55,7 +56,7 @@ bool Witness::make_room() {
     return false;
   }
   Entry& entry = peers_.find(idle->second.process)->second;
-  close_link(std::exchange(entry.link, 0));
+  close_connection(std::exchange(entry.connection, 0));
   entry.standing = {};
   publish(entry);
   return true;
@@ -64,9 +65,9 @@ bool Witness::make_room() {
 // The connection is the one with the peer from now on. There is an older one only if the peer has lost it.
 void Witness::attach(Entry& entry, std::uint64_t serial, const Greeting& greeting,
                      const verdict::Process& who) {
-  const std::uint64_t older = std::exchange(entry.link, serial);
+  const std::uint64_t older = std::exchange(entry.connection, serial);
   if (older != 0) {
-    close_link(older);
+    close_connection(older);
   }
   entry.who = who;
   const auto key = std::find(entry.keys.begin(), entry.keys.end(), greeting.key);
@@ -88,18 +89,18 @@ void Witness::back_off(Entry& entry) {
   entry.pause = std::min<Duration>(2 * entry.pause, kLastPause);
 }
 
-void Witness::close_link(std::uint64_t serial) {
-  links_.erase(serial);
+void Witness::close_connection(std::uint64_t serial) {
+  connections_.erase(serial);
   full_until_ = {};
 }
 
 void Witness::drop_slow() {
   std::array<std::uint64_t, kMaxStrangers> slow;
   std::size_t count = 0;
-  for (const auto& [serial, link] : links_) {
+  for (const auto& [serial, connection] : connections_) {
     // A process that is stopped takes its time to answer a check.
-    const bool may_wait = link.purpose == Purpose::check && link.stage == Stage::greeting;
-    const bool slow_now = link.stage != Stage::open && clock_ - link.since >= kOpeningTimeout;
+    const bool may_wait = connection.purpose == Purpose::check && connection.stage == Stage::greeting;
+    const bool slow_now = connection.stage != Stage::open && clock_ - connection.since >= kOpeningTimeout;
     if (slow_now && !may_wait && count < slow.size()) {
       slow[count++] = serial;
     }
@@ -113,8 +114,8 @@ void Witness::drop_slow() {
 void Witness::limit_strangers() {
   std::size_t strangers = 0;
   std::uint64_t oldest = last_serial_ + 1;
-  for (const auto& [serial, link] : links_) {
-    if (link.stage == Stage::stranger || link.stage == Stage::proving) {
+  for (const auto& [serial, connection] : connections_) {
+    if (connection.stage == Stage::stranger || connection.stage == Stage::proving) {
       ++strangers;
       oldest = std::min(oldest, serial);
     }

@@ -37,7 +37,7 @@ void Witness::look_at_lanes(Entry& entry) {
                                .heard = std::exchange(entry.heard_before, heard) != heard,
                                .answered = peer.answered_.load(std::memory_order_acquire) == entry.doubt});
   if (entry.standing.runs_without() && entry.attempt != 0) {
-    close_link(std::exchange(entry.attempt, 0));  // a check that was taken, and not answered
+    close_connection(std::exchange(entry.attempt, 0));  // a check that was taken, and not answered
   }
 }
 

@@ -96,7 +96,7 @@ TEST_CASE("a retransmission that is lost is found lost by what was sent after it
 TEST_CASE("each round trip with a D-SACK widens the reordering window, for sixteen recoveries") {
   Rack rack;
   SentSegments segments;
-  const Rack::Path path{.min_rtt = 4ms, .srtt = 40ms, .in_recovery = false};
+  const Rack::RoundTrips trips{.min_rtt = 4ms, .srtt = 40ms, .in_recovery = false};
   Instant now{1h};
   const auto window = [&] {
     segments.add(0, 1000, now);
@@ -105,7 +105,7 @@ TEST_CASE("each round trip with a D-SACK widens the reordering window, for sixte
     later.size = 1000;
     later.sent_at = now;
     rack.on_delivered(later, now + 10ms);
-    const Instant deadline = rack.detect(segments, path, now + 10ms);
+    const Instant deadline = rack.detect(segments, trips, now + 10ms);
     segments.remove_first();
     now += 1s;
     return deadline == kNever ? Duration::zero() : deadline + 1s - now - 10ms;
@@ -190,7 +190,7 @@ TEST_CASE(
 TEST_CASE("the round trip that counts is that of the segment heard of last, be it an older one") {
   Rack rack;
   SentSegments segments;
-  const Rack::Path path{.min_rtt = 8ms, .srtt = 10ms, .in_recovery = false};
+  const Rack::RoundTrips trips{.min_rtt = 8ms, .srtt = 10ms, .in_recovery = false};
   const Instant start{1h};
   for (std::uint64_t i = 0; i < 3; ++i) {
     segments.add(1000 * i, 1000, start);
@@ -203,7 +203,7 @@ TEST_CASE("the round trip that counts is that of the segment heard of last, be i
   rack.on_delivered(segments.at(segments.first()), start + 20ms);
   segments.remove_first();
   // The third has had no more time than the second has needed.
-  REQUIRE(rack.detect(segments, path, start + 20ms) == start + 22ms);
+  REQUIRE(rack.detect(segments, trips, start + 20ms) == start + 22ms);
   REQUIRE(segments.lost_bytes() == 0);
 }
 

@@ -99,7 +99,7 @@ struct Connection::Impl {
   void take_round_trip(const AckNews& news);
 
   // --- connection_recovery.cc
-  [[nodiscard]] Rack::Path path() const;
+  [[nodiscard]] Rack::RoundTrips round_trips() const;
   [[nodiscard]] std::uint64_t pipe() const;
   [[nodiscard]] std::uint64_t window() const;
   void repair(AckNews& news);

@@ -11,7 +11,7 @@ constexpr std::uint32_t kDupThresh = 3;  // RFC 5681 §2
 
 }  // namespace
 
-Rack::Path Connection::Impl::path() const {
+Rack::RoundTrips Connection::Impl::round_trips() const {
   return {.min_rtt = min_rtt.value(), .srtt = rtt.srtt(), .in_recovery = recovery != Recovery::none};
 }
 
@@ -152,7 +152,7 @@ void Connection::Impl::undo_recovery() {
 // `delivered`: the bytes that the current acknowledgement reports as arrived.
 void Connection::Impl::find_losses(std::uint64_t delivered) {
   const std::uint64_t before = segments.lost_bytes();
-  reorder_at = rack.detect(segments, path(), now);
+  reorder_at = rack.detect(segments, round_trips(), now);
   newly_lost += segments.lost_bytes() - before;
   if (segments.lost_bytes() > before && path_mtu.probe()) {
     take_probe_loss();
@@ -250,7 +250,7 @@ void Connection::Impl::on_rto() {
     segments.forget_sacks();
   }
   if (sack && !repeated && !reneged) {
-    rack.mark_on_rto(segments, path(), now);
+    rack.mark_on_rto(segments, round_trips(), now);
   } else {
     segments.mark_all_lost();
   }

@@ -52,15 +52,15 @@ void Rack::on_recovery_end() {
   }
 }
 
-Duration Rack::reo_wnd(const SentSegments& segments, const Path& path) const {
-  if (!reordering_seen() && (path.in_recovery || segments.sacked_segments() >= kDupThresh)) {
+Duration Rack::reo_wnd(const SentSegments& segments, const RoundTrips& trips) const {
+  if (!reordering_seen() && (trips.in_recovery || segments.sacked_segments() >= kDupThresh)) {
     return Duration::zero();
   }
-  return std::min<Duration>(path.min_rtt / 4 * reo_wnd_mult_, path.srtt);
+  return std::min<Duration>(trips.min_rtt / 4 * reo_wnd_mult_, trips.srtt);
 }
 
-Instant Rack::detect(SentSegments& segments, const Path& path, Instant now) const {
-  const Duration wait = latest_.rtt + reo_wnd(segments, path);
+Instant Rack::detect(SentSegments& segments, const RoundTrips& trips, Instant now) const {
+  const Duration wait = latest_.rtt + reo_wnd(segments, trips);
   while (segments.in_network() > 0) {
     const SentSegments::Number oldest = segments.oldest();
     const SentSegment& segment = segments.at(oldest);
@@ -75,8 +75,8 @@ Instant Rack::detect(SentSegments& segments, const Path& path, Instant now) cons
   return kNever;
 }
 
-void Rack::mark_on_rto(SentSegments& segments, const Path& path, Instant now) const {
-  const Duration wait = latest_.rtt + reo_wnd(segments, path);
+void Rack::mark_on_rto(SentSegments& segments, const RoundTrips& trips, Instant now) const {
+  const Duration wait = latest_.rtt + reo_wnd(segments, trips);
   while (segments.in_network() > 0 && segments.at(segments.oldest()).sent_at + wait <= now) {
     segments.mark_lost(segments.oldest());
   }

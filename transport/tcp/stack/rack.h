@@ -24,15 +24,15 @@ class Rack {
   // The retransmissions were needless: the originals have arrived, not their retransmissions.
   void on_undo() { latest_ = latest_once_; }
 
-  struct Path {
+  struct RoundTrips {
     Duration min_rtt{}, srtt{};
     bool in_recovery = false;
   };
   // Marks lost segments. Returns when to call it again; kNever if there is nothing to wait for.
-  Instant detect(SentSegments& segments, const Path& path, Instant now) const;
+  Instant detect(SentSegments& segments, const RoundTrips& trips, Instant now) const;
   // The retransmission timer has expired (RFC 8985 §6.3): marks the first segment, and those whose reordering
   // window has passed, as lost.
-  void mark_on_rto(SentSegments& segments, const Path& path, Instant now) const;
+  void mark_on_rto(SentSegments& segments, const RoundTrips& trips, Instant now) const;
 
   [[nodiscard]] bool reordering_seen() const { return reordering_ > 0; }
   // The most bytes by which a segment was overtaken.
@@ -40,7 +40,7 @@ class Rack {
   [[nodiscard]] std::uint32_t reo_wnd_mult() const { return reo_wnd_mult_; }
 
  private:
-  [[nodiscard]] Duration reo_wnd(const SentSegments& segments, const Path& path) const;
+  [[nodiscard]] Duration reo_wnd(const SentSegments& segments, const RoundTrips& trips) const;
 
   struct Latest {
     // RACK.xmit_ts and RACK.end_seq: of the segment sent last among those that have arrived.

@@ -32,8 +32,8 @@ void Witness::take_events() {
     const std::uint64_t serial = events[static_cast<std::size_t>(i)].data.u64;
     if (serial == 0) {
       accept_strangers();
-    } else if (const auto link = links_.find(serial); link != links_.end()) {
-      on_event(serial, link->second);
+    } else if (const auto connection = connections_.find(serial); connection != connections_.end()) {
+      on_event(serial, connection->second);
     }
   }
 }
@@ -45,22 +45,22 @@ void Witness::accept_strangers() {
       return;
     }
     limit_strangers();
-    add_link({.channel = Channel(std::move((*accepted)->socket)), .stage = Stage::stranger});
+    add_connection({.channel = Channel(std::move((*accepted)->socket)), .stage = Stage::stranger});
   }
 }
 
 // Returns the connection's serial number; 0 if the kernel cannot watch it.
-std::uint64_t Witness::add_link(Link link) {
+std::uint64_t Witness::add_connection(Connection connection) {
   const std::uint64_t serial = ++last_serial_;
   epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.u64 = serial}};
-  if (link.stage == Stage::dialling) {
+  if (connection.stage == Stage::dialling) {
     event.events |= EPOLLOUT;
   }
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, link.channel.descriptor(), &event) != 0) {
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection.channel.descriptor(), &event) != 0) {
     return 0;
   }
-  link.since = clock_;
-  links_.emplace(serial, std::move(link));
+  connection.since = clock_;
+  connections_.emplace(serial, std::move(connection));
   return serial;
 }
 
@@ -71,91 +71,93 @@ void Witness::dial(Entry& entry, Purpose purpose) {
   }
   Result<PrivateDescriptor> socket = bootstrap::dial_tcp({entry.contact.address, entry.contact.port});
   if (socket) {
-    entry.attempt = add_link({.channel = Channel(std::move(*socket)),
-                              .stage = Stage::dialling,
-                              .purpose = purpose,
-                              .process = entry.peer->process()});
+    entry.attempt = add_connection({.channel = Channel(std::move(*socket)),
+                                    .stage = Stage::dialling,
+                                    .purpose = purpose,
+                                    .process = entry.peer->process()});
   }
   if (entry.attempt == 0) {
     back_off(entry);
   }
 }
 
-void Witness::on_event(std::uint64_t serial, Link& link) {
-  if (link.stage == Stage::dialling) {
-    on_connected(serial, link);
+void Witness::on_event(std::uint64_t serial, Connection& connection) {
+  if (connection.stage == Stage::dialling) {
+    on_connected(serial, connection);
     return;
   }
-  if (link.stage != Stage::open) {
-    on_greeting(serial, link);
+  if (connection.stage != Stage::open) {
+    on_greeting(serial, connection);
     return;
   }
   for (int i = 0; i < kMaxRecords; ++i) {
-    const auto bytes = link.channel.receive(kRecordBytes);
+    const auto bytes = connection.channel.receive(kRecordBytes);
     if (bytes.empty()) {
       break;
     }
     if (const auto record = decode_record(bytes.first<kRecordBytes>())) {
-      on_record(link, *record);
+      on_record(connection, *record);
     }
   }
-  if (link.channel.life() != Life::open) {
+  if (connection.channel.life() != Life::open) {
     drop(serial);
   }
 }
 
-void Witness::on_greeting(std::uint64_t serial, Link& link) {
-  const auto bytes = link.channel.receive(link.stage == Stage::proving ? sizeof(SipHashTag) : kOpeningBytes);
+void Witness::on_greeting(std::uint64_t serial, Connection& connection) {
+  const auto bytes =
+      connection.channel.receive(connection.stage == Stage::proving ? sizeof(SipHashTag) : kOpeningBytes);
   if (bytes.empty()) {
-    if (link.channel.life() != Life::open) {
+    if (connection.channel.life() != Life::open) {
       drop(serial);
     }
-  } else if (link.stage == Stage::proving) {
-    on_proof(serial, link, bytes);
-  } else if (link.stage == Stage::stranger) {
-    on_stranger(serial, link, bytes.first<kOpeningBytes>());
+  } else if (connection.stage == Stage::proving) {
+    on_proof(serial, connection, bytes);
+  } else if (connection.stage == Stage::stranger) {
+    on_stranger(serial, connection, bytes.first<kOpeningBytes>());
   } else {
-    on_opening(serial, link, bytes.first<kOpeningBytes>());
+    on_opening(serial, connection, bytes.first<kOpeningBytes>());
   }
 }
 
-void Witness::on_connected(std::uint64_t serial, Link& link) {
-  const auto entry = peers_.find(link.process);
+void Witness::on_connected(std::uint64_t serial, Connection& connection) {
+  const auto entry = peers_.find(connection.process);
   epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.u64 = serial}};
-  if (!link.channel.finish_dialling() || entry == peers_.end() ||
-      epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, link.channel.descriptor(), &event) != 0) {
+  if (!connection.channel.finish_dialling() || entry == peers_.end() ||
+      epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, connection.channel.descriptor(), &event) != 0) {
     drop(serial);
     return;
   }
-  Opening ours{.purpose = link.purpose, .process = contact_.process, .who = options_.self};
+  Opening ours{.purpose = connection.purpose, .process = contact_.process, .who = options_.self};
   // The one that the peer has had, else the newest first: the peer may not have that one yet.
   const std::vector<Token>& keys = entry->second.keys;
   const std::size_t age = entry->second.openings++ % keys.size();
-  link.greeting = std::make_unique<Greeting>(Greeting{.key = keys[keys.size() - 1 - age], .who = {}});
+  connection.greeting = std::make_unique<Greeting>(Greeting{.key = keys[keys.size() - 1 - age], .who = {}});
   const bool has_nonce = fill_secret(ours.nonce).ok();
-  link.greeting->opening = encode(ours, link.greeting->key);
-  if (!has_nonce || !link.channel.send(link.greeting->opening)) {
+  connection.greeting->opening = encode(ours, connection.greeting->key);
+  if (!has_nonce || !connection.channel.send(connection.greeting->opening)) {
     drop(serial);
     return;
   }
-  link.stage = Stage::greeting;
-  if (link.purpose == Purpose::check) {
+  connection.stage = Stage::greeting;
+  if (connection.purpose == Purpose::check) {
     entry->second.standing.check_taken();
   }
 }
 
 // The answer to ours.
-void Witness::on_opening(std::uint64_t serial, Link& link, std::span<const std::byte, kOpeningBytes> bytes) {
-  const auto found = peers_.find(link.process);
+void Witness::on_opening(std::uint64_t serial, Connection& connection,
+                         std::span<const std::byte, kOpeningBytes> bytes) {
+  const auto found = peers_.find(connection.process);
   const std::optional<Opening> opening = decode_opening(bytes);
-  const Greeting& ours = *link.greeting;
-  if (found == peers_.end() || !opening || opening->process != link.process ||
+  const Greeting& ours = *connection.greeting;
+  if (found == peers_.end() || !opening || opening->process != connection.process ||
       !is_signed(bytes, ours.key, &ours.opening)) {
     drop(serial);  // another process has that port now
     return;
   }
   Entry& entry = found->second;
-  if (link.purpose == Purpose::check) {
+  if (connection.purpose == Purpose::check) {
     entry.standing.refute();
     TF_INFO(
         "NET/tfabric: a connection to {} was closed, though the process runs: something between the hosts "
@@ -165,17 +167,18 @@ void Witness::on_opening(std::uint64_t serial, Link& link, std::span<const std::
     drop(serial);
     return;
   }
-  if (!link.channel.send(proof_of(ours.opening, bytes, ours.key))) {
+  if (!connection.channel.send(proof_of(ours.opening, bytes, ours.key))) {
     drop(serial);
     return;
   }
-  link.stage = Stage::open;
+  connection.stage = Stage::open;
   entry.attempt = 0;
-  const std::unique_ptr<Greeting> greeting = std::move(link.greeting);
+  const std::unique_ptr<Greeting> greeting = std::move(connection.greeting);
   attach(entry, serial, *greeting, opening->who);
 }
 
-void Witness::on_stranger(std::uint64_t serial, Link& link, std::span<const std::byte, kOpeningBytes> bytes) {
+void Witness::on_stranger(std::uint64_t serial, Connection& connection,
+                          std::span<const std::byte, kOpeningBytes> bytes) {
   const std::optional<Opening> opening = decode_opening(bytes);
   const auto found = opening ? peers_.find(opening->process) : peers_.end();
   if (found == peers_.end() || (opening->purpose == Purpose::stay && contact_.process < opening->process)) {
@@ -186,7 +189,8 @@ void Witness::on_stranger(std::uint64_t serial, Link& link, std::span<const std:
   const auto key = std::find_if(entry.keys.rbegin(), entry.keys.rend(),
                                 [&](const Token& each) { return is_signed(bytes, each); });
   Opening ours{.purpose = opening->purpose, .process = contact_.process, .who = options_.self};
-  if (key == entry.keys.rend() || (opening->purpose == Purpose::stay && entry.link == 0 && !make_room()) ||
+  if (key == entry.keys.rend() ||
+      (opening->purpose == Purpose::stay && entry.connection == 0 && !make_room()) ||
       !fill_secret(ours.nonce)) {
     drop(serial);
     return;
@@ -195,38 +199,38 @@ void Witness::on_stranger(std::uint64_t serial, Link& link, std::span<const std:
   std::copy(bytes.begin(), bytes.end(), greeting.opening.begin());
   const OpeningBytes answer = encode(ours, *key, &greeting.opening);
   greeting.proof = proof_of(bytes, answer, *key);
-  if (!link.channel.send(answer) || opening->purpose == Purpose::check) {
+  if (!connection.channel.send(answer) || opening->purpose == Purpose::check) {
     drop(serial);
     return;
   }
-  link.greeting = std::make_unique<Greeting>(std::move(greeting));
-  link.stage = Stage::proving;
+  connection.greeting = std::make_unique<Greeting>(std::move(greeting));
+  connection.stage = Stage::proving;
 }
 
-void Witness::on_proof(std::uint64_t serial, Link& link, std::span<const std::byte> bytes) {
+void Witness::on_proof(std::uint64_t serial, Connection& connection, std::span<const std::byte> bytes) {
   SipHashTag proof{};
   std::copy(bytes.begin(), bytes.end(), proof.begin());
-  const std::unique_ptr<Greeting> theirs = std::move(link.greeting);
+  const std::unique_ptr<Greeting> theirs = std::move(connection.greeting);
   const auto found = peers_.find(theirs->process);
   if (!equal_in_constant_time(proof, theirs->proof) || found == peers_.end() ||
-      (found->second.link == 0 && !make_room())) {
+      (found->second.connection == 0 && !make_room())) {
     drop(serial);
     return;
   }
   Entry& entry = found->second;
   if (entry.attempt != 0) {
-    close_link(std::exchange(entry.attempt, 0));  // a check, which this answers
+    close_connection(std::exchange(entry.attempt, 0));  // a check, which this answers
   }
-  link.stage = Stage::open;
-  link.process = theirs->process;
+  connection.stage = Stage::open;
+  connection.process = theirs->process;
   attach(entry, serial, *theirs, theirs->who);
 }
 
-void Witness::on_record(const Link& link, const Record& record) {
-  const auto entry = peers_.find(link.process);
+void Witness::on_record(const Connection& connection, const Record& record) {
+  const auto entry = peers_.find(connection.process);
   if (record.kind == RecordKind::ask) {
     const Peer* asker = entry == peers_.end() ? nullptr : entry->second.peer.get();
-    static_cast<void>(link.channel.send(encode(answer_to(record, asker))));
+    static_cast<void>(connection.channel.send(encode(answer_to(record, asker))));
   } else if (entry != peers_.end()) {
     on_answer(entry->second, record);
   }
@@ -251,11 +255,11 @@ void Witness::on_answer(Entry& entry, const Record& answer) {
 
 // Closes the connection, and draws the conclusions for its peer.
 void Witness::drop(std::uint64_t serial) {
-  const auto link = links_.find(serial);
-  const Life life = link->second.channel.life();
-  const Purpose purpose = link->second.purpose;
-  const auto found = peers_.find(link->second.process);
-  close_link(serial);
+  const auto connection = connections_.find(serial);
+  const Life life = connection->second.channel.life();
+  const Purpose purpose = connection->second.purpose;
+  const auto found = peers_.find(connection->second.process);
+  close_connection(serial);
   if (found == peers_.end()) {
     return;
   }
@@ -267,8 +271,8 @@ void Witness::drop(std::uint64_t serial) {
     }
     back_off(entry);
     publish(entry);
-  } else if (entry.link == serial) {
-    entry.link = 0;
+  } else if (entry.connection == serial) {
+    entry.connection = 0;
     if (life != Life::lost) {
       if (entry.contact.exists() && entry.attempt == 0) {
         dial(entry, Purpose::check);
