@@ -13,7 +13,7 @@
 #include "tools/perf/command.h"
 #include "tools/setup/command.h"
 #include "tools/stat/command.h"
-#include "tools/wire/command.h"
+#include "tests/wire/command.h"
 
 namespace tfabric::tools {
 

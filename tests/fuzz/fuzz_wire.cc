@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "tests/fuzz/require.h"
-#include "tools/wire/lines.h"
-#include "tools/wire/settings.h"
+#include "tests/wire/lines.h"
+#include "tests/wire/settings.h"
 
 using namespace tfabric;
 using namespace tfabric::wire;

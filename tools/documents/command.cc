@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <regex>
 
-#include "tools/wire/settings.h"
+#include "tests/wire/settings.h"
 
 namespace tfabric::documents {
 namespace {

@@ -1,5 +1,5 @@
 // The control socket of a wire, in virtual time.
-#include "tools/wire/control.h"
+#include "tests/wire/control.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -1,5 +1,5 @@
 // Between ports: a wire of two, a switch of more.
-#include "tools/wire/emulator/emulator.h"
+#include "tests/wire/emulator/emulator.h"
 
 #include <array>
 #include <catch2/catch.hpp>

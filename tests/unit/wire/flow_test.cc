@@ -1,5 +1,5 @@
 // Rates per flow, and flows hashed to several paths, in virtual time.
-#include "tools/wire/emulator/flow.h"
+#include "tests/wire/emulator/flow.h"
 
 #include <array>
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@
 
 #include "tests/unit/wire/packets.h"
 #include "tests/unit/wire/wire_run.h"
-#include "tools/wire/emulator/emulator.h"
+#include "tests/wire/emulator/emulator.h"
 
 namespace tfabric::wire {
 namespace {

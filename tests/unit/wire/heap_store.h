@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "tools/wire/emulator/frame.h"
+#include "tests/wire/emulator/frame.h"
 
 namespace tfabric::wire {
 

@@ -1,11 +1,11 @@
 // What is done to the bytes of packets: ECN, corruption, MTU with ICMP.
-#include "tools/wire/emulator/packet.h"
+#include "tests/wire/emulator/packet.h"
 
 #include <catch2/catch.hpp>
 
 #include "tests/unit/wire/packets.h"
 #include "tests/unit/wire/wire_run.h"
-#include "tools/wire/emulator/layout.h"
+#include "tests/wire/emulator/layout.h"
 
 namespace tfabric::wire {
 namespace {

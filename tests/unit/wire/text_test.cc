@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 
 #include "tests/unit/wire/wire_run.h"
-#include "tools/wire/port_spec.h"
-#include "tools/wire/settings.h"
+#include "tests/wire/port_spec.h"
+#include "tests/wire/settings.h"
 
 namespace tfabric::wire {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/unit/wire/heap_store.h"
-#include "tools/wire/emulator/direction.h"
+#include "tests/wire/emulator/direction.h"
 
 namespace tfabric::wire {
 

@@ -1,4 +1,4 @@
-#include "tools/wire/settings.h"
+#include "tests/wire/settings.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
-#include "tools/wire/emulator/direction.h"
+#include "tests/wire/emulator/direction.h"
 
 #include <algorithm>
 
-#include "tools/wire/emulator/layout.h"
-#include "tools/wire/emulator/packet.h"
+#include "tests/wire/emulator/layout.h"
+#include "tests/wire/emulator/packet.h"
 
 namespace tfabric::wire {
 

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "tools/wire/lines.h"
+#include "tests/wire/lines.h"
 
 namespace tfabric::wire {
 

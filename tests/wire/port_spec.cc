@@ -1,4 +1,4 @@
-#include "tools/wire/port_spec.h"
+#include "tests/wire/port_spec.h"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tools/wire/emulator/impairments.h"
+#include "tests/wire/emulator/impairments.h"
 
 namespace tfabric::wire {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "base/random.h"
-#include "tools/wire/emulator/impairments.h"
+#include "tests/wire/emulator/impairments.h"
 
 namespace tfabric::wire {
 

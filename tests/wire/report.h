@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "tools/wire/emulator/impairments.h"
+#include "tests/wire/emulator/impairments.h"
 
 namespace tfabric::wire {
 

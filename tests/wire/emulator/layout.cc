@@ -1,4 +1,4 @@
-#include "tools/wire/emulator/layout.h"
+#include "tests/wire/emulator/layout.h"
 
 #include "transport/tcp/net/wire.h"
 

@@ -19,8 +19,8 @@
 
 #include "base/address.h"
 #include "base/time.h"
-#include "tools/wire/emulator/direction.h"
-#include "tools/wire/emulator/frame.h"
+#include "tests/wire/emulator/direction.h"
+#include "tests/wire/emulator/frame.h"
 
 namespace tfabric::wire {
 

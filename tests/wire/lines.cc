@@ -1,4 +1,4 @@
-#include "tools/wire/lines.h"
+#include "tests/wire/lines.h"
 
 namespace tfabric::wire {
 

@@ -1,4 +1,4 @@
-#include "tools/wire/report.h"
+#include "tests/wire/report.h"
 
 #include <fmt/format.h>
 

@@ -12,10 +12,10 @@
 
 #include "base/random.h"
 #include "base/time.h"
-#include "tools/wire/emulator/flow.h"
-#include "tools/wire/emulator/frame.h"
-#include "tools/wire/emulator/impairments.h"
-#include "tools/wire/emulator/loss.h"
+#include "tests/wire/emulator/flow.h"
+#include "tests/wire/emulator/frame.h"
+#include "tests/wire/emulator/impairments.h"
+#include "tests/wire/emulator/loss.h"
 
 namespace tfabric::wire {
 

@@ -1,9 +1,9 @@
-#include "tools/wire/emulator/packet.h"
+#include "tests/wire/emulator/packet.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "tools/wire/emulator/layout.h"
+#include "tests/wire/emulator/layout.h"
 #include "transport/tcp/net/checksum.h"
 #include "transport/tcp/net/wire.h"
 

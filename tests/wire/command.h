@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tools/wire/driver.h"
+#include "tests/wire/driver.h"
 
 namespace CLI {
 class App;

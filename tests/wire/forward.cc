@@ -10,10 +10,10 @@
 #include <thread>
 
 #include "tools/output.h"
-#include "tools/wire/command.h"
-#include "tools/wire/control.h"
-#include "tools/wire/report.h"
-#include "tools/wire/settings.h"
+#include "tests/wire/command.h"
+#include "tests/wire/control.h"
+#include "tests/wire/report.h"
+#include "tests/wire/settings.h"
 
 namespace tfabric::wire {
 namespace {

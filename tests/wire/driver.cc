@@ -1,4 +1,4 @@
-#include "tools/wire/driver.h"
+#include "tests/wire/driver.h"
 
 #include <fmt/format.h>
 #include <rte_mbuf.h>
@@ -10,7 +10,7 @@
 #include <string>
 
 #include "config/rail_kinds.h"
-#include "tools/wire/settings.h"
+#include "tests/wire/settings.h"
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/nic/eal.h"
 #include "transport/tcp/nic/pools.h"

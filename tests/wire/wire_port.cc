@@ -1,4 +1,4 @@
-#include "tools/wire/wire_port.h"
+#include "tests/wire/wire_port.h"
 
 #include <fmt/format.h>
 #include <rte_mbuf.h>

@@ -1,8 +1,8 @@
-#include "tools/wire/emulator/flow.h"
+#include "tests/wire/emulator/flow.h"
 
 #include <algorithm>
 
-#include "tools/wire/emulator/layout.h"
+#include "tests/wire/emulator/layout.h"
 #include "transport/tcp/net/wire.h"
 
 namespace tfabric::wire {

@@ -11,9 +11,9 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "tools/wire/emulator/direction.h"
-#include "tools/wire/emulator/frame.h"
-#include "tools/wire/port_spec.h"
+#include "tests/wire/emulator/direction.h"
+#include "tests/wire/emulator/frame.h"
+#include "tests/wire/port_spec.h"
 #include "transport/tcp/nic/port.h"
 
 struct rte_mbuf;

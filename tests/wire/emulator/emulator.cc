@@ -1,10 +1,10 @@
-#include "tools/wire/emulator/emulator.h"
+#include "tests/wire/emulator/emulator.h"
 
 #include <algorithm>
 #include <cassert>
 #include <optional>
 
-#include "tools/wire/emulator/flow.h"
+#include "tests/wire/emulator/flow.h"
 #include "transport/tcp/net/wire.h"
 
 namespace tfabric::wire {

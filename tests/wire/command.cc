@@ -1,4 +1,4 @@
-#include "tools/wire/command.h"
+#include "tests/wire/command.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "tools/output.h"
-#include "tools/wire/control.h"
-#include "tools/wire/port_spec.h"
-#include "tools/wire/settings.h"
+#include "tests/wire/control.h"
+#include "tests/wire/port_spec.h"
+#include "tests/wire/settings.h"
 
 namespace tfabric::wire {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/wire/control.h"
+#include "tests/wire/control.h"
 
 #include <fmt/format.h>
 #include <poll.h>

@@ -16,9 +16,9 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "tools/wire/emulator/emulator.h"
-#include "tools/wire/report.h"
-#include "tools/wire/wire_port.h"
+#include "tests/wire/emulator/emulator.h"
+#include "tests/wire/report.h"
+#include "tests/wire/wire_port.h"
 #include "transport/tcp/nic/control_thread.h"
 
 namespace tfabric::wire {
