@@ -76,17 +76,6 @@ std::optional<Integer> parse_scaled(std::string_view text, bool long_units) {
   return number << shift;
 }
 
-// In the largest unit that the value reaches, whose text is the shortest exact one: "1.5M", not "1500K".
-template <std::size_t kCount>
-std::string with_unit(double value, const std::array<Unit, kCount>& units, std::string_view none) {
-  for (const Unit& unit : units) {
-    if (value >= unit.factor) {
-      return fmt::format("{}{}", value / unit.factor, unit.name);
-    }
-  }
-  return fmt::format("{}{}", value, none);
-}
-
 }  // namespace
 
 std::optional<bool> parse_bool(std::string_view text) {
@@ -184,15 +173,16 @@ std::string format_size(std::uint64_t bytes) {
   return fmt::format("{}{}", bytes, unit);
 }
 
-std::string format_rate(std::uint64_t bits_per_second) {
-  return bits_per_second == 0 ? "unlimited" : with_unit(static_cast<double>(bits_per_second), kRateUnits, "");
-}
-
+// In the largest unit that the time reaches, whose text is the shortest exact one: "1.5ms", not "1500us".
 std::string format_time(Duration time) {
-  return time == Duration::zero() ? "0" : with_unit(static_cast<double>(time.count()), kTimeUnits, "ns");
+  const auto value = static_cast<double>(time.count());
+  for (const Unit& unit : kTimeUnits) {
+    if (value >= unit.factor) {
+      return fmt::format("{}{}", value / unit.factor, unit.name);
+    }
+  }
+  return "0";
 }
-
-std::string format_share(double share) { return fmt::format("{:.6g}%", share * 100); }
 
 std::string trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");

@@ -36,9 +36,7 @@ namespace tfabric::config {
 
 // The shortest exact form: 65536 is "64K", 1000 is "1000".
 [[nodiscard]] std::string format_size(std::uint64_t bytes);
-[[nodiscard]] std::string format_rate(std::uint64_t bits_per_second);  // 0: "unlimited"
 [[nodiscard]] std::string format_time(Duration time);
-[[nodiscard]] std::string format_share(double share);  // as a percentage
 
 [[nodiscard]] std::string trimmed(std::string_view text);  // without blanks and tabs around it
 // Removes the text up to `separator`, and the separator, from the front of `text`; returns that text.

@@ -13,7 +13,6 @@
 #include "tools/perf/command.h"
 #include "tools/setup/command.h"
 #include "tools/stat/command.h"
-#include "tests/wire/command.h"
 
 namespace tfabric::tools {
 
@@ -33,7 +32,6 @@ void define_command_line(CLI::App& app, int& exit_code) {
   stat::add_stat(app, exit_code);
   dump::add_dump(app, exit_code);
   fault::add_fault(app, exit_code);
-  wire::add_wire(app, exit_code);
   add_help(app, exit_code);
   // `info` and `check` say themselves which file a value is from.
   for (const char* name : {"perf", "stat", "dump", "fault"}) {

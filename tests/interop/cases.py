@@ -1,7 +1,7 @@
 """The matrix of cases. Each value is combined with each role and direction at least once, not with every other value.
 
-A case's scripts are explained in script.h; `us` is our TCP, `kernel` Linux's. `wire` is what `tfabric wire` does to
-the packets (docs/wire.md). Checks are functions of a Result that say what they miss, or nothing.
+A case's scripts are explained in script.h; `us` is our TCP, `kernel` Linux's. `wire` is what the wire does to the
+packets (tests/wire). Checks are functions of a Result that say what they miss, or nothing.
 """
 from dataclasses import dataclass, field
 

@@ -1,6 +1,6 @@
-"""Network namespaces, joined by a cable (veth), our emulator (`tfabric wire`), or the TAP of our peer.
+"""Network namespaces, joined by a cable (veth), our emulator (tests/wire), or the TAP of our peer.
 
-    ours: va ---- w1  wire: `tfabric wire`  w2 ---- vb :kernel        Network(kind="wire")
+    ours: va ---- w1       the wire       w2 ---- vb :kernel        Network(kind="wire")
     ours: va -------------------------------------- vb :kernel        Network(kind="direct"); "xdp", by AF_XDP;
                                                                       "whole", on which nothing cuts super-segments or
                                                                       completes checksums, as between containers
@@ -14,7 +14,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 
@@ -101,41 +100,37 @@ def why_impossible(programs):
 
 
 class Wire:
-    """`tfabric wire` between two interfaces, and its control socket."""
+    """An emulated network (tests/wire), which is told what to do by lines, and answers each by one."""
 
-    def __init__(self, namespace, tool, folder, seed, log):
-        self.control = os.path.join(folder, "wire")
-        self.process = namespace.start(tool, "wire", "af_packet:w1,name=us", "af_packet:w2,name=kernel",
-                                       "--control", self.control, "--seed", seed, "--seconds", 900,
-                                       stdout=log, stderr=log)
-        wait_until(self.answers, START_S, "`tfabric wire` to answer")
+    def __init__(self, start, *words, **how):
+        """`start`: what starts a process by words, as Popen's."""
+        self.process = start(*words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **how)
+        self.answer("its start")
 
-    def answers(self):
-        if self.process.poll() is not None:
-            raise Failed(f"`tfabric wire` ended with exit code {self.process.returncode}")
-        try:
-            return self.ask("settings") != ""
-        except OSError:
-            return False
-
-    def lost(self, to):
-        """How many packets towards this end have been lost by chance since the last `set clear`."""
-        return next(direction["dropped"]["loss"] for direction in json.loads(self.ask("stats --json"))["directions"]
-                    if direction["to"] == to)
+    def answer(self, line):
+        answer = self.process.stdout.readline().strip()
+        if not answer or answer.startswith("error"):
+            raise Failed(f"the wire, {line}: {answer or 'it has ended'}")
+        return answer
 
     def ask(self, line):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as control:
-            control.settimeout(START_S)
-            control.connect(self.control)
-            control.sendall(line.encode() + b"\n")
-            answer = control.makefile().readline().strip()
-        if answer.startswith("error"):
-            raise Failed(f"wire, {line}: {answer}")
-        return answer
+        try:
+            print(line, file=self.process.stdin, flush=True)
+        except BrokenPipeError:
+            pass  # there is no answer then
+        return self.answer(line)
+
+    def counters(self):
+        """{direction: {counter: number}}"""
+        return json.loads(self.ask("stats"))
+
+    def close(self):
+        self.process.stdin.close()
+        stop(self.process)
 
 
 class Network:
-    def __init__(self, kind, mtu, tool, folder, seed, log):
+    def __init__(self, kind, mtu, programs, seed, log):
         self.kind, self.mtu = kind, mtu
         self.namespaces = []
         self.wire = None
@@ -157,7 +152,8 @@ class Network:
                 self.cable(middle, "w1", self.ours, "va")
                 self.cable(middle, "w2", self.kernel, "vb")
                 middle.sysctl({"net.ipv6.conf.w1.disable_ipv6": 1, "net.ipv6.conf.w2.disable_ipv6": 1})
-                self.wire = Wire(middle, tool, folder, seed, log)
+                self.wire = Wire(middle.start, programs / "emulated_wire", "us=af_packet:w1", "kernel=af_packet:w2", "--seed", seed,
+                                 stderr=log)
             self.ours.sysctl({"net.ipv6.conf.va.disable_ipv6": 1})
             self.address_kernel()
         except BaseException:
@@ -188,6 +184,6 @@ class Network:
 
     def close(self):
         if self.wire:
-            stop(self.wire.process)
+            self.wire.close()
         for namespace in self.namespaces:
             namespace.close()

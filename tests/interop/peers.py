@@ -89,7 +89,7 @@ def run_peers(case, network, programs, log, capture):
         for who, step, delay, command in case.events:
             peers[who].await_line(step, case.timeout_s)
             if case.first_lost:
-                wait_until(lambda: network.wire.lost(case.first_lost) > 0, case.timeout_s, "a packet that the wire loses")
+                wait_until(lambda: network.wire.counters()[case.first_lost]["dropped.loss"] > 0, case.timeout_s, "a packet that the wire loses")
             time.sleep(delay)
             network.wire.ask(command)
     except Failed as error:

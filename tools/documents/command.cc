@@ -3,8 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <regex>
 
-#include "tests/wire/settings.h"
-
 namespace tfabric::documents {
 namespace {
 
@@ -43,14 +41,6 @@ void set_source(Option& option) {
   for (const auto& [value, source] : sources) {
     if (option.value == value) {
       option.source = source;
-    }
-  }
-  if (option.value == "PORT") {
-    option.words = {"memif:", "tap:", "af_packet:", "af_xdp:"};
-  } else if (option.value == "SETTING=VALUE") {
-    option.words = {"to=", "path=", "clear"};
-    for (const wire::Setting& setting : wire::settings()) {
-      option.words.push_back(setting.name + "=");
     }
   }
   if (!option.words.empty()) {

@@ -36,7 +36,6 @@ std::vector<Origin> origins() {
        "night-duty.md",
        {"A first look", "From symptom to cause", "What the log says of a hang", "Comms and flows",
         "What it sees, and what it costs", "What is slow", "Over the network", "For programs"}},
-      {"wire", "wire.md", {"Ports", "Settings", "Control socket", "Speed and limits"}},
   };
 }
 

@@ -127,7 +127,7 @@ TEST_CASE("rails are read from the compact form") {
   REQUIRE_FALSE(rails[1].ecn);
 }
 
-TEST_CASE("a rail's device may follow its kind, as for the ports of `tfabric wire`") {
+TEST_CASE("a rail's device may follow its kind") {
   const auto config = load_environment(
       {{"TFABRIC_TCP_RAILS",
         "memif:/tmp/a.sock,role=server,addresses=10.0.0.1/24;pci:0000:00:05.0,addresses=10.1.0.1/24;memif"}});

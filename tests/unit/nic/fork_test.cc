@@ -255,14 +255,14 @@ TEST_CASE("a killed rank's rails are free at once, although its children live", 
   const std::string memif = folder.path("memif");
   {
     Rank rank(memif_arguments({.socket = memif, .server = true}));
-    REQUIRE(memif_served(memif));
+    REQUIRE(await_memif_server(memif, {}).ok());
     CHECK(holders_of_unix_socket(memif) == rank.name());
     const Status refused = free_memif_socket(memif);
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.error().message.find("(" + rank.name() + " has it)") != std::string::npos);
     rank.end();
     REQUIRE(rank.child_lives());
-    CHECK_FALSE(memif_served(memif));
+    CHECK_FALSE(await_memif_server(memif, {}).ok());
   }
   in_own_namespace([] {
     {

@@ -61,12 +61,6 @@ TEST_CASE("bursts of loss have the length and the share that the model says") {
   CHECK(static_cast<double>(lost) / kFrames == Approx(0.001 / (0.001 + 1.0 / 20)).epsilon(0.35));
 }
 
-TEST_CASE("a burst loses its own share of frames") {
-  const Statistics s = after_many({.loss = 0.01, .burst = 1, .burst_length = 1e9, .burst_loss = 0.25});
-  check_share(s.dropped.burst, 0.25);
-  CHECK(s.dropped.loss == 0);
-}
-
 TEST_CASE("a frame held back is passed by those that come within its time, and by no others") {
   WireRun run({.reorder = 0.1, .reorder_delay = microseconds(35)}, 7);
   for (int i = 0; i < 1000; ++i) {

@@ -27,9 +27,8 @@ class HeapStore final : public FrameStore {
     }
     return *static_cast<Bytes*>(frame.handle);
   }
-  [[nodiscard]] std::optional<Frame> copy(const Frame& frame) override { return make(bytes_of(frame)); }
-  [[nodiscard]] std::optional<Frame> make(std::span<const std::byte> bytes) override {
-    return full ? std::nullopt : std::optional(add(Bytes(bytes.begin(), bytes.end())));
+  [[nodiscard]] std::optional<Frame> copy(const Frame& frame) override {
+    return full ? std::nullopt : std::optional(add(bytes_of(frame)));
   }
   void release(const Frame& frame) override {
     --held;

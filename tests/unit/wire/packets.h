@@ -16,7 +16,6 @@ struct PacketOptions {
   bool v4 = true;
   std::size_t payload = 100;  // of TCP
   unsigned ecn = 0;           // the two bits
-  bool dont_fragment = true;
   bool vlan = false;
 };
 
@@ -78,7 +77,7 @@ inline Bytes tcp_packet(const PacketOptions& options) {
   if (options.v4) {
     net::put16(header, 0x4500 | options.ecn);
     net::put16(header + 2, static_cast<unsigned>(packet.size() - ip));
-    net::put16(header + 6, options.dont_fragment ? 0x4000 : 0);
+    net::put16(header + 6, 0x4000);
     net::put16(header + 8, 64u << 8 | 6);
     net::put32(header + 12, 0x0a000001);
     net::put32(header + 16, 0x0a000002);

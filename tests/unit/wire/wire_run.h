@@ -35,7 +35,7 @@ class WireRun {
     Bytes frame(bytes);
     std::memcpy(frame.data(), &sent, sizeof sent);
     ++sent;
-    static_cast<void>(direction.offer(store.add(std::move(frame)), now));
+    direction.offer(store.add(std::move(frame)), now);
   }
 
   // Advances the time to `until`, from event to event.

@@ -1,8 +1,8 @@
 #include "tests/wire/emulator/direction.h"
 
 #include <algorithm>
+#include <optional>
 
-#include "tests/wire/emulator/layout.h"
 #include "tests/wire/emulator/packet.h"
 
 namespace tfabric::wire {
@@ -54,15 +54,12 @@ void Direction::set(const Impairments& impairments, Instant now) {
 
 // --- arrival
 
-std::optional<Frame> Direction::offer(Frame frame, Instant now) {
+void Direction::offer(Frame frame, Instant now) {
   ++statistics_.offered;
   statistics_.offered_bytes += frame.size;
   if (impairments_.link == LinkState::down) {
     drop(frame, statistics_.dropped.down);
-    return std::nullopt;
-  }
-  if (exceeds_mtu(frame)) {
-    return refuse_too_big(frame);
+    return;
   }
   serve(now);
   if (impairments_.flow_rate != 0) {
@@ -70,7 +67,6 @@ std::optional<Frame> Direction::offer(Frame frame, Instant now) {
   } else {
     enter(frame, now);
   }
-  return std::nullopt;
 }
 
 // Delays the frame by the rate of its flow.
@@ -91,26 +87,6 @@ void Direction::enter(Frame frame, Instant now) {
   } else {
     enqueue(frame, now);
   }
-}
-
-bool Direction::exceeds_mtu(const Frame& frame) const {
-  if (impairments_.mtu == 0 || frame.size <= impairments_.mtu + kEthernetBytes) {
-    return false;
-  }
-  return frame.size > impairments_.mtu + ethernet_bytes(store_->head(frame)).value_or(kEthernetBytes);
-}
-
-std::optional<Frame> Direction::refuse_too_big(Frame frame) {
-  std::optional<Frame> answer;
-  if (impairments_.too_big == TooBig::icmp) {
-    const std::vector<std::byte> bytes = too_big_answer(store_->writable(frame), impairments_.mtu);
-    if (!bytes.empty()) {
-      answer = store_->make(bytes);
-    }
-    statistics_.icmp += answer ? 1 : 0;
-  }
-  drop(frame, statistics_.dropped.mtu);
-  return answer;
 }
 
 void Direction::enqueue(Frame frame, Instant now) {
@@ -201,21 +177,14 @@ void Direction::propagate(Frame frame, Instant departed) {
 
 // Returns false if no buffer is free.
 bool Direction::damage(Frame& frame) {
-  const bool seen = impairments_.corrupt > 0 && corrupts_.chance(impairments_.corrupt);
-  const bool unseen = impairments_.corrupt_valid > 0 && corrupts_.chance(impairments_.corrupt_valid);
-  if (!seen && !unseen) {
+  if (impairments_.corrupt <= 0 || !corrupts_.chance(impairments_.corrupt)) {
     return true;
   }
   const std::span<std::byte> bytes = store_->writable(frame);
   if (bytes.empty()) {
     return false;
   }
-  if (seen && corrupt(bytes, corrupts_)) {
-    ++statistics_.corrupted;
-  }
-  if (unseen && corrupt_valid(bytes, corrupts_)) {
-    ++statistics_.corrupted_valid;
-  }
+  statistics_.corrupted += corrupt(bytes, corrupts_) ? 1 : 0;
   return true;
 }
 

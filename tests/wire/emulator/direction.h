@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <queue>
 #include <span>
 #include <vector>
@@ -29,8 +28,8 @@ class Direction {
   Direction(Direction&&) = delete;
   Direction& operator=(Direction&&) = delete;
 
-  // Takes ownership of the frame. May return an ICMP error for its sender, which the caller owns.
-  std::optional<Frame> offer(Frame frame, Instant now);
+  // Takes ownership of the frame.
+  void offer(Frame frame, Instant now);
   // Returns the number of frames in `out` that have arrived by `now`, in order; the caller owns them.
   std::size_t take(std::span<Frame> out, Instant now);
   // Of the frames offered so far, none arrives before this instant. take() may return none at it.
@@ -50,8 +49,6 @@ class Direction {
   };
 
   void drop(const Frame& frame, std::uint64_t& cause);
-  std::optional<Frame> refuse_too_big(Frame frame);
-  [[nodiscard]] bool exceeds_mtu(const Frame& frame) const;
   void hold_back(Frame frame, Instant now);
   void enter(Frame frame, Instant now);
   void enqueue(Frame frame, Instant now);

@@ -8,7 +8,6 @@
 namespace tfabric::wire {
 namespace {
 
-constexpr unsigned kTcp = 6, kUdp = 17;
 constexpr std::size_t kPortsBytes = 4;
 
 // FNV-1a, followed by a mixer that makes each bit depend on all, so that consecutive ports take different

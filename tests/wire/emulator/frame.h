@@ -27,9 +27,8 @@ class FrameStore {
   // Returns all bytes of a frame, contiguous and not shared; the frame may get another handle. Empty if no
   // buffer is free; the frame is unchanged then.
   [[nodiscard]] virtual std::span<std::byte> writable(Frame& frame) = 0;
-  // These return nothing if no buffer is free.
+  // Returns nothing if no buffer is free.
   [[nodiscard]] virtual std::optional<Frame> copy(const Frame& frame) = 0;
-  [[nodiscard]] virtual std::optional<Frame> make(std::span<const std::byte> bytes) = 0;
   virtual void release(const Frame& frame) = 0;
 
  protected:

@@ -1,8 +1,7 @@
 // What one direction of the wire does to frames, and what it has done.
 //
-// A frame passes, in this order: the link's state, the MTU, the rate of its flow, the queue (with ECN) and
-// the rate of the link, then, as it travels, loss, corruption, duplication, delay with jitter, and
-// reordering.
+// A frame passes, in this order: the link's state, the rate of its flow, the queue (with ECN) and the rate of
+// the link, then, as it travels, loss, corruption, duplication, delay with jitter, and reordering.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +16,20 @@ enum class LinkState : std::uint8_t {
   freeze,  // nothing leaves; frames that arrive wait in the queue until the link is up again
 };
 
-// What happens to a frame larger than the MTU.
-enum class TooBig : std::uint8_t {
-  drop,  // a black hole
-  icmp,  // dropped, and an ICMP error goes to the sender where allowed (RFC 1191, RFC 8201)
-};
-
 // The defaults do nothing.
 struct Impairments {
   LinkState link = LinkState::up;
-  std::uint32_t mtu = 0;  // bytes of the largest IP packet; 0: any
-  TooBig too_big = TooBig::drop;
 
   std::uint64_t flow_rate = 0;           // bit/s of frames of one flow (5-tuple); 0: unlimited
   std::uint64_t rate = 0;                // bit/s of frames, without preamble and gap; 0: unlimited
   std::uint64_t queue_bytes = 1u << 20;  // limit of what waits for the rate or a frozen link
   std::uint64_t ecn_bytes = 0;           // frames are marked CE while more than this waits; 0: never
 
-  // Shares of frames, 0 to 1. The two kinds of loss are the two states of the Gilbert-Elliott model.
+  // Shares of frames, 0 to 1. The two kinds of loss are the two states of the Gilbert model.
   double loss = 0;           // single frames
   double burst = 0;          // frames that begin a burst
-  double burst_length = 10;  // average frames in a burst, lost or not; at least 1
-  double burst_loss = 1;     // lost frames in a burst
+  double burst_length = 10;  // average frames in a burst, which are all lost; at least 1
   double corrupt = 0;        // bits are flipped, and a checksum shows it
-  double corrupt_valid = 0;  // bits of TCP's payload are flipped, and its checksum is adjusted
   double duplicate = 0;
   double reorder = 0;  // held back by reorder_delay while others pass
 
@@ -63,25 +52,21 @@ struct Statistics {
     std::uint64_t burst = 0;      // losses in bursts
     std::uint64_t flow = 0;       // the queue of the frame's flow was full
     std::uint64_t queue = 0;      // the queue was full
-    std::uint64_t mtu = 0;        // larger than the MTU
     std::uint64_t down = 0;       // the link was down
     std::uint64_t no_buffer = 0;  // no memory was free
   } dropped;
 
   std::uint64_t marked = 0;  // with ECN's CE
   std::uint64_t corrupted = 0;
-  std::uint64_t corrupted_valid = 0;
   std::uint64_t duplicated = 0;
   std::uint64_t reordered = 0;
-  std::uint64_t icmp = 0;  // ICMP errors sent for packets that were too big
 
   // At present.
   std::uint64_t queued = 0, queued_bytes = 0;  // waiting for a rate, or for a frozen link
   std::uint64_t on_the_way = 0;
 
   [[nodiscard]] std::uint64_t all_dropped() const {
-    return dropped.loss + dropped.burst + dropped.flow + dropped.queue + dropped.mtu + dropped.down +
-           dropped.no_buffer;
+    return dropped.loss + dropped.burst + dropped.flow + dropped.queue + dropped.down + dropped.no_buffer;
   }
 };
 

@@ -8,7 +8,7 @@
 
 namespace tfabric::wire {
 
-inline constexpr std::size_t kEthernetBytes = 14;
+inline constexpr std::uint8_t kTcp = 6, kUdp = 17;  // protocols
 
 // Returns the length of the Ethernet header with its VLAN tags; nothing if the frame is too short.
 [[nodiscard]] std::optional<std::size_t> ethernet_bytes(std::span<const std::byte> frame);

@@ -1,8 +1,8 @@
-// Which frames are lost: single ones, and bursts (E. N. Gilbert 1960, E. O. Elliott 1963).
+// Which frames are lost: single ones, and bursts (E. N. Gilbert 1960).
 //
 // The model has a good and a bad state. In the good state a frame begins a burst with probability `burst`, in
-// the bad one it ends the burst with probability 1 / `burst_length`. The share of frames in bursts is
-// therefore burst / (burst + 1 / burst_length).
+// the bad one, in which all frames are lost, it ends the burst with probability 1 / `burst_length`. The share
+// of frames in bursts is therefore burst / (burst + 1 / burst_length).
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,10 @@ class LossModel {
       in_burst_ =
           in_burst_ ? !states_.chance(1 / impairments.burst_length) : states_.chance(impairments.burst);
     }
-    const double share = in_burst_ ? impairments.burst_loss : impairments.loss;
-    if (share <= 0 || !frames_.chance(share)) {
-      return Verdict::pass;
+    if (in_burst_) {
+      return Verdict::lost_in_burst;
     }
-    return in_burst_ ? Verdict::lost_in_burst : Verdict::lost;
+    return impairments.loss > 0 && frames_.chance(impairments.loss) ? Verdict::lost : Verdict::pass;
   }
 
  private:

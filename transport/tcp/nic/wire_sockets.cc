@@ -64,15 +64,13 @@ Status with_holders(const std::string& path, const Status& status) {
 
 }  // namespace
 
-bool memif_served(const std::string& path) { return unix_socket_served(path, kMemif); }
-
 Status await_memif_server(const std::string& path, Duration patience) {
   if (await_unix_server(path, kMemif, patience)) {
     return {};
   }
   return Error{Errc::unusable,
-               fmt::format("no memif server listens on {}: start the other end first, as `tfabric wire` or "
-                           "with role = \"server\"",
+               fmt::format("no memif server listens on {}: start the other end first, with role = "
+                           "\"server\"",
                            path)};
 }
 

@@ -11,11 +11,9 @@
 
 namespace tfabric::nic {
 
-// Returns true if a memif server listens there. Connects, and waits a moment for the server's greeting:
-// DPDK's own memif driver ends its process if a connection closes before it could greet. (Ours does not, see
-// wire_sockets.cc.)
-[[nodiscard]] bool memif_served(const std::string& path);
 // Waits until a memif server listens; an error after `patience`. The client's port may be opened then.
+// Connects, and waits a moment for the server's greeting: DPDK's own memif driver ends its process if a
+// connection closes before it could greet. (Ours does not, see wire_sockets.cc.)
 Status await_memif_server(const std::string& path, Duration patience);
 // Frees the path for a memif server: removes the socket of one that has ended.
 Status free_memif_socket(const std::string& path);
