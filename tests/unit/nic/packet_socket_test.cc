@@ -312,7 +312,9 @@ TEST_CASE("the kernel's stack does not see a rail's packets while it is open, an
       CHECK(seen(to, kOther));  // the kernel's own address, by a mistake of the configuration
       CHECK(seen(to, *net::parse_ip("10.9.0.4")));
     }
-    CHECK(seen(to, kOurs));
+    auto tagged = open_end(
+        PacketSocketConfig{.interface = "end-b", .filter = PacketFilter{.addresses = {kOurs}, .vlan = 7}});
+    CHECK(seen(to, kOurs));  // has no tag
   });
 }
 

@@ -22,7 +22,8 @@
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/nic/pools.h"
 #include "transport/tcp/nic/port.h"
-#include "transport/tcp/nic/xdp/program.h"
+#include "transport/tcp/nic/xdp/bpf.h"
+#include "transport/tcp/nic/xdp/bytecode.h"
 #include "transport/tcp/nic/xdp/redirect.h"
 
 using Catch::Contains;
@@ -97,7 +98,7 @@ std::string given_back_by_loopback(unsigned size) {
 }  // namespace
 
 TEST_CASE("the XDP program is: r2 = context[16]; r1 = the map; r3 = XDP_PASS; redirect_map(); exit") {
-  constexpr auto program = xdp::redirect_program(0x01020304);
+  const auto program = xdp::linked({.code = xdp::bytecode::lead_queues, .maps = {0x01020304}});
   constexpr std::array<std::uint8_t, 48> kBytes{
       0x61, 0x12, 16, 0, 0,  0, 0, 0,  // BPF_LDX | BPF_MEM | BPF_W, r2 from r1
       0x18, 0x11, 0,  0, 4,  3, 2, 1,  // BPF_LD | BPF_DW | BPF_IMM, r1, BPF_PSEUDO_MAP_FD
@@ -106,7 +107,7 @@ TEST_CASE("the XDP program is: r2 = context[16]; r1 = the map; r3 = XDP_PASS; re
       0x85, 0,    0,  0, 51, 0, 0, 0,  // BPF_JMP | BPF_CALL
       0x95, 0,    0,  0, 0,  0, 0, 0,  // BPF_JMP | BPF_EXIT
   };
-  static_assert(sizeof program == kBytes.size());
+  REQUIRE(program.size() * sizeof program[0] == kBytes.size());
   CHECK(std::memcmp(program.data(), kBytes.data(), kBytes.size()) == 0);
 }
 

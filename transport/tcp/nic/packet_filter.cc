@@ -2,11 +2,8 @@
 
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <linux/pkt_cls.h>
 
 #include <cstddef>
-
-#include "transport/tcp/nic/xdp/instruction.h"
 
 namespace tfabric::nic {
 namespace {
@@ -18,7 +15,7 @@ constexpr std::uint32_t kVlanNumber = 0x0fff;  // IEEE 802.1Q: the rest is prior
 constexpr std::uint32_t kWords = 4;            // of an IPv6 address
 constexpr std::uint32_t kGroup = 0xff;         // RFC 4291 §2.7: the first byte
 
-// A word of an address, as both languages load it.
+// A word of an address, as it is loaded.
 std::uint32_t word(const net::IpAddress& address, std::size_t number) {
   std::uint32_t value = 0;
   for (std::size_t i = 4 * number; i < 4 * number + 4; ++i) {
@@ -28,8 +25,6 @@ std::uint32_t word(const net::IpAddress& address, std::size_t number) {
 }
 
 constexpr std::size_t kV4Word = 3;  // of an IPv4-mapped address
-
-// --- classic BPF
 
 constexpr sock_filter load(int size, std::uint32_t offset) {
   return {static_cast<std::uint16_t>(BPF_LD | BPF_ABS | size), 0, 0, offset};
@@ -78,49 +73,6 @@ SocketText for_family(const PacketFilter& filter, bool v4) {
   return text;
 }
 
-// --- eBPF
-
-namespace in = xdp::instruction;
-
-constexpr std::uint8_t kValue = BPF_REG_0, kFrame = BPF_REG_6;  // where BPF_ABS loads into, and from
-// From 6.6 on: TCX_NEXT of include/uapi/linux/bpf.h.
-constexpr std::int32_t kNextProgram = -1;
-
-constexpr bpf_insn load_frame(int size, std::size_t offset) {
-  return in::make(BPF_LD | BPF_ABS | size, 0, 0, 0, static_cast<std::int32_t>(offset));
-}
-constexpr bpf_insn unless_equal(std::uint32_t value, std::size_t count) {
-  // 32 bits are compared: the constant of a comparison of 64 would be extended by its sign.
-  return in::make(BPF_JMP32 | BPF_JNE | BPF_K, kValue, 0, static_cast<int>(count),
-                  static_cast<std::int32_t>(value));
-}
-
-using IngressText = std::vector<bpf_insn>;
-
-void leave(IngressText& text, std::int32_t verdict) {
-  text.push_back(in::set(kValue, verdict));
-  text.push_back(in::exit());
-}
-
-// Drops packets of one family.
-IngressText drop_family(const PacketFilter& filter, bool v4) {
-  constexpr std::size_t kLeave = 2;
-  IngressText text;
-  for (const net::IpAddress& address : filter.addresses) {
-    if (address.is_v4() != v4) {
-      continue;
-    }
-    const std::size_t words = v4 ? 1 : kWords;
-    for (std::size_t i = 0; i < words; ++i) {
-      text.push_back(load_frame(BPF_W, (v4 ? kV4To : kV6To) + 4 * i));
-      text.push_back(unless_equal(word(address, v4 ? kV4Word : i), 2 * (words - 1 - i) + kLeave));
-    }
-    leave(text, TC_ACT_SHOT);
-  }
-  leave(text, kNextProgram);
-  return text;
-}
-
 }  // namespace
 
 std::vector<sock_filter> socket_filter(const PacketFilter& filter) {
@@ -131,22 +83,6 @@ std::vector<sock_filter> socket_filter(const PacketFilter& filter) {
                   // Jumps of a condition go no further than 255 instructions.
                   unless_skip(ETH_P_IPV6, 1), skip(v4.size() + 3), unless_skip(ETH_P_IP, 1), skip(1),
                   kRefuse};
-  text.insert(text.end(), v4.begin(), v4.end());
-  text.insert(text.end(), v6.begin(), v6.end());
-  return text;
-}
-
-std::vector<bpf_insn> ingress_program(const PacketFilter& filter) {
-  const IngressText v4 = drop_family(filter, true), v6 = drop_family(filter, false);
-  IngressText text{in::copy(kFrame, BPF_REG_1),
-                   in::load(BPF_W, kValue, kFrame, offsetof(__sk_buff, vlan_tci)),
-                   in::compute_value(BPF_AND, kValue, kVlanNumber), unless_equal(filter.vlan, 3),
-                   load_frame(BPF_H, kType)};
-  text.push_back(unless_equal(ETH_P_IPV6, 1));
-  text.push_back(in::make(BPF_JMP | BPF_JA, 0, 0, static_cast<int>(v4.size() + 3), 0));
-  text.push_back(in::jump_if_value(BPF_JEQ, kValue, ETH_P_IP));
-  text.back().off = 2;
-  leave(text, kNextProgram);
   text.insert(text.end(), v4.begin(), v4.end());
   text.insert(text.end(), v6.begin(), v6.end());
   return text;

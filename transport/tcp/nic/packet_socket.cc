@@ -21,7 +21,7 @@
 #include "transport/tcp/nic/packet_batch.h"
 #include "transport/tcp/nic/packet_membership.h"
 #include "transport/tcp/nic/poll_pace.h"
-#include "transport/tcp/nic/xdp/bpf.h"
+#include "transport/tcp/nic/xdp/program.h"
 
 namespace tfabric::nic {
 namespace {
@@ -161,17 +161,17 @@ std::shared_ptr<PrivateDescriptor> keep_from_stack(const PacketSocketConfig& con
   if (!config.filter) {
     return nullptr;
   }
-  PacketFilter rail_only = *config.filter;
+  std::vector<net::IpAddress> rail_only = config.filter->addresses;
   const std::vector<host::LocalAddress> kernels = host::local_addresses();
-  std::erase_if(rail_only.addresses, [&kernels](const net::IpAddress& address) {
+  std::erase_if(rail_only, [&kernels](const net::IpAddress& address) {
     return std::any_of(kernels.begin(), kernels.end(), [&address](const host::LocalAddress& kernel) {
       return net::from_octets(kernel.address) == address;
     });
   });
-  if (rail_only.addresses.empty()) {
+  if (rail_only.empty()) {
     return nullptr;
   }
-  Descriptor link = xdp::attach_ingress(ingress_program(rail_only), index, "tfabric_rail");
+  Descriptor link = xdp::drop_at_ingress(index, rail_only, config.filter->vlan);
   if (link.get() < 0) {
     TF_INFO(
         "NET/tfabric: the kernel's own stack, too, sees the packets that arrive by {} for this process ({}); "

@@ -21,25 +21,31 @@ void set_name(std::span<char> into, std::string_view name) { name.copy(into.data
 
 }  // namespace
 
-Result<Descriptor> make_map(bpf_map_type type, const MapSize& size, std::string_view name) {
+Descriptor make_map(bpf_map_type type, const MapSize& size, std::string_view name) {
   bpf_attr map{};
   map.map_type = type;
   map.key_size = size.key;
   map.value_size = size.value;
   map.max_entries = size.entries;
   set_name(map.map_name, name);
-  const int made = bpf(BPF_MAP_CREATE, map);
-  if (made < 0) {
-    return refusal("cannot make a map of an XDP program", -made);
+  return Descriptor(bpf(BPF_MAP_CREATE, map));
+}
+
+std::vector<bpf_insn> linked(const Text& text) {
+  std::vector<bpf_insn> code(text.code.begin(), text.code.end());
+  for (bpf_insn& each : code) {
+    if (each.code == (BPF_LD | BPF_IMM | BPF_DW) && each.src_reg == BPF_PSEUDO_MAP_FD) {
+      each.imm = text.maps.at(static_cast<std::size_t>(each.imm));
+    }
   }
-  return Descriptor(made);
+  return code;
 }
 
 namespace {
 
 // Returns a descriptor, or -errno.
-int load_program(bpf_prog_type type, std::uint32_t attach_type, std::span<const bpf_insn> instructions,
-                 std::string_view name) {
+int load_program(bpf_prog_type type, std::uint32_t attach_type, const Text& text, std::string_view name) {
+  const std::vector<bpf_insn> instructions = linked(text);
   bpf_attr load{};
   load.prog_type = type;
   load.expected_attach_type = attach_type;
@@ -52,18 +58,18 @@ int load_program(bpf_prog_type type, std::uint32_t attach_type, std::span<const 
 
 }  // namespace
 
-Result<Descriptor> load_xdp(std::span<const bpf_insn> instructions, std::string_view name) {
-  const int code = load_program(BPF_PROG_TYPE_XDP, BPF_XDP, instructions, name);
+Result<Descriptor> load_xdp(const Text& text, std::string_view name) {
+  const int code = load_program(BPF_PROG_TYPE_XDP, BPF_XDP, text, name);
   if (code < 0) {
     return refusal("cannot load an XDP program", -code);
   }
   return Descriptor(code);
 }
 
-Descriptor attach_ingress(std::span<const bpf_insn> instructions, unsigned interface, std::string_view name) {
+Descriptor attach_ingress(const Text& text, unsigned interface, std::string_view name) {
   // BPF_TCX_INGRESS of include/uapi/linux/bpf.h, from 6.6 on.
   constexpr std::uint32_t kTcxIngress = 46;
-  const Descriptor program(load_program(BPF_PROG_TYPE_SCHED_CLS, 0, instructions, name));
+  const Descriptor program(load_program(BPF_PROG_TYPE_SCHED_CLS, 0, text, name));
   if (program.get() < 0) {
     return Descriptor(program.get());
   }

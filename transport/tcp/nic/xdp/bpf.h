@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/descriptor.h"
 #include "base/result.h"
@@ -20,15 +21,21 @@ struct MapSize {
   std::uint32_t key, value;  // bytes
   std::uint32_t entries;
 };
-// `name`: at most 15 characters.
-[[nodiscard]] Result<Descriptor> make_map(bpf_map_type type, const MapSize& size, std::string_view name);
+// `name`: at most 15 characters. The descriptor is -errno on failure.
+[[nodiscard]] Descriptor make_map(bpf_map_type type, const MapSize& size, std::string_view name);
+// A program's text as bytecode.h has it, and the descriptors of the maps that it has by their numbers.
+struct Text {
+  std::span<const bpf_insn> code;
+  std::vector<int> maps;
+};
+// Returns the text with the maps' descriptors.
+[[nodiscard]] std::vector<bpf_insn> linked(const Text& text);
 // Loads an XDP program, which the kernel verifies.
-[[nodiscard]] Result<Descriptor> load_xdp(std::span<const bpf_insn> instructions, std::string_view name);
+[[nodiscard]] Result<Descriptor> load_xdp(const Text& text, std::string_view name);
 // Loads a program that sees what arrives at an interface after sockets of AF_PACKET have, and lets the
 // interface run it as long as the descriptor that is returned is open. Returns -errno in the descriptor's
 // place on failure: -EINVAL before Linux 6.6.
-[[nodiscard]] Descriptor attach_ingress(std::span<const bpf_insn> instructions, unsigned interface,
-                                        std::string_view name);
+[[nodiscard]] Descriptor attach_ingress(const Text& text, unsigned interface, std::string_view name);
 // Lets an interface run a program as long as the descriptor that is returned is open; -errno on failure.
 [[nodiscard]] int create_link(unsigned interface, int program, std::uint32_t attach_type,
                               std::uint32_t flags);

@@ -1,37 +1,22 @@
-// The XDP programs of rails' interfaces, in eBPF instructions, with the maps that they use.
+// The eBPF programs of rails' interfaces in the kernel, with the maps that they use. programs.bpf.c has them.
 //
 // An interface that one rail has alone has the first program: a frame goes to the socket of the queue that it
 // has come in by, or to the kernel if there is none. An interface whose queues processes share with the
 // kernel has the second: the socket of the queue gets TCP segments for one of our addresses and one of the
-// queue's ports, the kernel gets all else.
+// queue's ports, the kernel gets all else. One whose frames are had by AF_PACKET has the third.
 #pragma once
 
-#include <linux/bpf.h>
-
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "base/address.h"
 #include "base/descriptor.h"
 #include "base/result.h"
 #include "config/address.h"
-#include "transport/tcp/nic/xdp/instruction.h"
 
 namespace tfabric::nic::xdp {
-
-// return bpf_redirect_map(map, context->rx_queue_index, XDP_PASS);
-[[nodiscard]] constexpr std::array<bpf_insn, 6> redirect_program(int map) {
-  // Arguments are in registers 1 to 3; register 1 holds the program's own argument, its context, before.
-  const auto [map_low, map_high] = instruction::load_map(BPF_REG_1, map);
-  return {instruction::load(BPF_W, BPF_REG_2, BPF_REG_1, offsetof(xdp_md, rx_queue_index)),
-          map_low,
-          map_high,
-          instruction::set(BPF_REG_3, XDP_PASS),
-          instruction::call(BPF_FUNC_redirect_map),
-          instruction::exit()};
-}
 
 // A program in the kernel. It is gone when its descriptors are closed and it is attached to nothing.
 struct Program {
@@ -71,5 +56,14 @@ struct SubsetProgram {
 
 [[nodiscard]] Status add_address(const SubsetProgram& program, const config::IpBytes& address);
 [[nodiscard]] Status set_ports(const SubsetProgram& program, std::uint32_t queue, const QueuePorts& ports);
+
+// --- tc's ingress
+
+// Drops IP packets that arrive with the tag `vlan` (0: none) for one of the addresses where sockets have had
+// their copies, and passes all else on, as long as the descriptor that is returned is open. The kernel would
+// forward them, or answer, as if they had come to the wrong host. Returns -errno in the descriptor's place on
+// failure: -EINVAL before Linux 6.6.
+[[nodiscard]] Descriptor drop_at_ingress(unsigned interface, std::span<const net::IpAddress> addresses,
+                                         std::uint16_t vlan);
 
 }  // namespace tfabric::nic::xdp
