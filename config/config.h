@@ -76,7 +76,7 @@ struct Rail {
 
 // Returns true for a memif rail whose processes find each other, and choose their own sockets and addresses.
 [[nodiscard]] inline bool is_automatic_memif(const Rail& rail) {
-  return rail.kind == RailKind::memif && rail.device.empty();
+  return row_of(rail.kind).finds_processes && rail.device.empty();
 }
 
 // Returns true if the rail's device is a NIC that is taken from the kernel.

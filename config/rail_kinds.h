@@ -1,7 +1,8 @@
 // The kinds of rails, as far as a configuration is concerned: one row for each kind.
 //
 // A new kind is a value of RailKind, a row here (its name and the keys that it takes) and a row in
-// transport/rails/rail_kinds.cc (how it is opened).
+// transport/rails/rail_kinds.cc (how it is opened), and one in rails/diagnosis/examine.cc (how it is
+// checked).
 #pragma once
 
 #include <array>
@@ -47,6 +48,8 @@ struct RailKindRow {
   bool takes_role = false;                // the key `role`, which says who makes the socket
   bool makes_socket = false;              // the device is a socket that the rail makes
   bool takes_queues = false;              // the key `queues`
+  bool takes_interface = false;           // without `queues`, the kernel gets no frame of the interface
+  bool finds_processes = false;           // without a device, the processes of a host find each other
   std::uint32_t most_mtu = 65535;
 };
 
@@ -56,7 +59,8 @@ inline constexpr std::array<RailKindRow, 8> kRailKinds{{
      .name = "memif",
      .device = RailKindRow::socket,
      .socket_protocol = "memif",
-     .takes_role = true},
+     .takes_role = true,
+     .finds_processes = true},
     {.kind = RailKind::pci, .name = "pci", .device = RailKindRow::pci_function},
     {.kind = RailKind::af_packet,
      .name = "af_packet",
@@ -67,6 +71,7 @@ inline constexpr std::array<RailKindRow, 8> kRailKinds{{
      .device = RailKindRow::interface,
      .kernel_interface = true,
      .takes_queues = true,
+     .takes_interface = true,
      .most_mtu = kMostAfXdpMtu},
     {.kind = RailKind::tap, .name = "tap", .device = RailKindRow::interface},
     {.kind = RailKind::virtio_user,
@@ -86,6 +91,17 @@ inline constexpr std::array<RailKindRow, 8> kRailKinds{{
      .kernel_interface = true,
      .kernel_stack = true},
 }};
+
+// Returns true if a table has a row for each kind, in the order of RailKind.
+[[nodiscard]] constexpr bool has_all_kinds(const auto& rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (static_cast<std::size_t>(rows[i].kind) != i) {
+      return false;
+    }
+  }
+  return rows.size() == kRailKinds.size();
+}
+static_assert(has_all_kinds(kRailKinds));
 
 [[nodiscard]] constexpr const RailKindRow& row_of(RailKind kind) {
   return kRailKinds[static_cast<std::size_t>(kind)];

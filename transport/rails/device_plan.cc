@@ -115,8 +115,7 @@ std::vector<std::size_t> device_rails(const config::Tcp& config) {
 
 transport::DeviceProperties shown_properties(const DevicePlan& device, std::uint32_t driver_speed_mbps) {
   transport::DeviceProperties properties = device.properties;
-  const std::uint32_t speed =
-      driver_speed_mbps > 0 ? driver_speed_mbps : traits_of(config::RailKind::pci).default_speed_mbps;
+  const std::uint32_t speed = driver_speed_mbps > 0 ? driver_speed_mbps : kUnknownSpeedMbps;
   properties.speed_mbps += static_cast<int>(device.rails_of_unknown_speed * speed);
   return properties;
 }

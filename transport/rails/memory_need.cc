@@ -6,6 +6,7 @@
 
 #include "host/limits.h"
 #include "host/pci.h"
+#include "transport/rails/queue_subset.h"
 #include "transport/rails/rail_kinds.h"
 #include "transport/tcp/nic/pools.h"
 
@@ -55,8 +56,8 @@ std::uint32_t need_mib(const config::Tcp& config, bool hugepages) {
       continue;
     }
     bytes += pool_bytes(rail, hugepages) + queues;
-    if (config::has_queue_subset(rail)) {  // which comes with a memif rail (local_rail_of())
-      bytes += pool_bytes({.kind = config::RailKind::memif}, hugepages) + queues;
+    if (config::has_queue_subset(rail)) {
+      bytes += pool_bytes(local_rail_of(rail), hugepages) + queues;
     }
   }
   return static_cast<std::uint32_t>(bytes * config.engines >> 20) + 1;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "base/log.h"
@@ -71,14 +70,6 @@ config::Rail local_rail_of(const config::Rail& rail) {
   return local;
 }
 
-namespace {
-
-config::IpBytes bytes_of(const net::IpAddress& address) {
-  return std::bit_cast<config::IpBytes>(address.bytes);
-}
-
-}  // namespace
-
 Result<std::shared_ptr<KernelNeighbours>> KernelNeighbours::open(const std::string& rail,
                                                                  const std::string& interface) {
   auto kernel = host::Neighbours::open(interface);
@@ -89,7 +80,7 @@ Result<std::shared_ptr<KernelNeighbours>> KernelNeighbours::open(const std::stri
 }
 
 void KernelNeighbours::ask(const net::IpAddress& address) {
-  if (const Status asked = kernel_.resolve(bytes_of(address)); !asked) {
+  if (const Status asked = kernel_.resolve(net::octets_of(address)); !asked) {
     if (!std::exchange(warned_, true)) {
       TF_WARN("NET/tfabric: rail {}: {} ({})", rail_, asked.error().message, net::to_string(address));
     }
@@ -99,7 +90,7 @@ void KernelNeighbours::ask(const net::IpAddress& address) {
 }
 
 void KernelNeighbours::verify(const net::IpAddress& address) {
-  if (kernel_.verify(bytes_of(address))) {
+  if (kernel_.verify(net::octets_of(address))) {
     want(address, /*verified=*/true);
   } else {
     ask(address);  // the kernel has forgotten it, or had no answer
@@ -119,7 +110,7 @@ void KernelNeighbours::want(const net::IpAddress& address, bool verified) {
 std::optional<net::Neighbour> KernelNeighbours::next() {
   using Kind = host::Neighbours::Answer::Kind;
   for (auto wanted = wanted_.begin(); wanted != wanted_.end();) {
-    const host::Neighbours::Answer answer = kernel_.find(bytes_of(wanted->address));
+    const host::Neighbours::Answer answer = kernel_.find(net::octets_of(wanted->address));
     const bool remembered = answer.kind == Kind::known && !answer.confirmed;
     if (answer.kind == Kind::pending || (remembered && wanted->verified)) {
       ++wanted;

@@ -239,15 +239,7 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
      .lease_name = lease_of_interface},
 }};
 
-constexpr bool in_order() {
-  for (std::size_t i = 0; i < kTraits.size(); ++i) {
-    if (kTraits[i].kind != config::kRailKinds[i].kind || static_cast<std::size_t>(kTraits[i].kind) != i) {
-      return false;
-    }
-  }
-  return true;
-}
-static_assert(in_order(), "the rows of both tables are in the order of RailKind");
+static_assert(config::has_all_kinds(kTraits));
 
 }  // namespace
 

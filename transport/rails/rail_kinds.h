@@ -1,7 +1,6 @@
 // The kinds of rails, as far as this transport is concerned: one row for each kind.
 //
-// config/rail_kinds.h has the names and keys. A new kind is one row in each of the two tables, with the
-// functions that the row here names.
+// config/rail_kinds.h has the names and keys, and says what a new kind takes.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +25,9 @@ enum class TransmitAccess : std::uint8_t {
   shared,  // from another process: it reaches what DPDK has allocated
 };
 
+// NCCL's own value for NICs of unknown speed.
+inline constexpr std::uint32_t kUnknownSpeedMbps = 10000;
+
 struct RailKindTraits {
   config::RailKind kind;
   TransmitAccess transmit_access = TransmitAccess::cpu;
@@ -33,7 +35,7 @@ struct RailKindTraits {
   bool has_own_mac = true;
   // If the configuration sets none. A kernel interface's own MTU comes first.
   std::uint32_t default_mtu = 1500;
-  std::uint32_t default_speed_mbps = 10000;  // NCCL's own value for NICs of unknown speed
+  std::uint32_t default_speed_mbps = kUnknownSpeedMbps;
   // The driver reports the speed of its link once the device is open.
   bool driver_reports_speed = false;
   // The rail's network can be tried without a peer. Elsewhere the far end may be a process that starts later.

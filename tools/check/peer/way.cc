@@ -54,7 +54,7 @@ std::optional<config::IpBytes> source_towards(const addrinfo& address) {
 
 // Returns true if the rail takes all frames of the interface, or of what the interface lies on.
 bool takes(const config::Rail& rail, const std::string& interface, const Host& host) {
-  if (rail.kind != config::RailKind::af_xdp || config::has_queue_subset(rail)) {
+  if (!config::row_of(rail.kind).takes_interface || config::has_queue_subset(rail)) {
     return false;
   }
   const auto stack = diagnosis::stack_on(host, rail.device);

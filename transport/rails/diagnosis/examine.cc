@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 
 #include "transport/rails/memory_need.h"
 #include "transport/rails/nic_rail.h"
@@ -16,31 +18,27 @@
 namespace tfabric::rails {
 namespace {
 
-using RailCheck = void (*)(const diagnosis::Host&, const config::Config&, const config::Rail&, Findings&);
+struct KindCheck {
+  config::RailKind kind;
+  RailCheck* check;
+};
 
-RailCheck check_of(config::RailKind kind) {
-  switch (kind) {
-    case config::RailKind::pci:
-      return check_pci_rail;
-    case config::RailKind::af_packet:
-      return check_af_packet_rail;
-    case config::RailKind::af_xdp:
-      return check_af_xdp_rail;
-    case config::RailKind::tap:
-      return check_tap_rail;
-    case config::RailKind::kernel:
-      return check_kernel_rail;
-    case config::RailKind::memif:
-    case config::RailKind::virtio_user:
-    case config::RailKind::vhost:
-      break;
-  }
-  return check_socket_rail;
-}
+// In the order of RailKind.
+constexpr std::array<KindCheck, config::kRailKinds.size()> kChecks{{
+    {config::RailKind::memif, check_socket_rail},
+    {config::RailKind::pci, check_pci_rail},
+    {config::RailKind::af_packet, check_af_packet_rail},
+    {config::RailKind::af_xdp, check_af_xdp_rail},
+    {config::RailKind::tap, check_tap_rail},
+    {config::RailKind::virtio_user, check_socket_rail},
+    {config::RailKind::vhost, check_socket_rail},
+    {config::RailKind::kernel, check_kernel_rail},
+}};
+static_assert(config::has_all_kinds(kChecks));
 
 void check_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
                 Findings& findings) {
-  check_of(rail.kind)(host, config, rail, findings);
+  kChecks[static_cast<std::size_t>(rail.kind)].check(host, config, rail, findings);
   if (!config::has_queue_subset(rail) && !config::is_kernel_stack(rail)) {
     check_addresses(host, rail, findings);
   }

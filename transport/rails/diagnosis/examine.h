@@ -39,28 +39,19 @@ namespace tfabric::rails {
 
 using diagnosis::Findings;
 
-// One rail each, by its kind.
-void check_pci_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
-                    Findings& findings);
-void check_af_packet_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
-                          Findings& findings);
-void check_af_xdp_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
+// One rail, by its kind.
+using RailCheck = void(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
                        Findings& findings);
-void check_tap_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
-                    Findings& findings);
-void check_kernel_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
-                       Findings& findings);
+RailCheck check_pci_rail, check_af_packet_rail, check_af_xdp_rail, check_tap_rail, check_kernel_rail;
 // A Unix socket: `memif` with a device, `virtio_user` and `vhost`. Looks at the file only, because a client
 // that connects to a memif socket and disconnects ends the process that serves it.
-void check_socket_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
-                       Findings& findings);
+RailCheck check_socket_rail;
 
 // Whether the kernel has one of the rail's addresses: it would reset connections of which it knows nothing.
 void check_addresses(const diagnosis::Host& host, const config::Rail& rail, Findings& findings);
 
 // What NCCL is shown as the rail's speed, if that is not known beforehand.
 void check_speed(const config::Rail& rail, Findings& findings);
-// Notes that the page of a process ends with it.
 
 // What this process is refused and DPDK needs: descriptors, memory files, the CPUs' files in /sys.
 void check_process(const config::Config& config, Findings& findings);
