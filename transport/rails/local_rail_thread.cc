@@ -148,14 +148,6 @@ bool LocalRail::on_message(Connection& connection, LocalIncoming& incoming) {
   }
   const LocalMessage& message = incoming.message;
   const bool unnamed = connection.state == Connection::State::unnamed;
-  if (incoming.kind == LocalIncoming::Kind::message && message.version != kLocalVersion) {
-    if (unnamed) {
-      // So that it hears of our version.
-      static_cast<void>(send_locally(connection.socket.get(), {.kind = LocalMessage::Kind::welcome}));
-    }
-    give_up(connection, "has another version of tfabric, which shares memory in another way");
-    return false;
-  }
   if (incoming.kind == LocalIncoming::Kind::message) {
     switch (message.kind) {
       case LocalMessage::Kind::refusal:

@@ -19,11 +19,11 @@ namespace tfabric::rails {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31776c2d62616674;  // "tfab-lw1"
+constexpr std::uint16_t kFormat = 2;
 constexpr int kBacklog = 128;
 
-// The first two fields are the same in all versions.
 bool lay_out(auto&& wire, WireMessage<LocalMessage> auto& message, std::uint32_t& reserved) {
-  wire.fixed(kMagic).u16(message.version).u16(message.kind).u32(reserved);
+  wire.fixed(kMagic).fixed(kFormat).u16(message.kind).u32(reserved);
   return wire.u64(message.from).u64(message.to).ok();
 }
 
@@ -93,9 +93,6 @@ std::optional<LocalMessage> decode_local_message(std::span<const std::byte> byte
   std::uint32_t reserved = 0;
   if (!lay_out(WireReader(bytes), message, reserved)) {
     return std::nullopt;
-  }
-  if (message.version != kLocalVersion) {
-    return LocalMessage{.version = message.version};
   }
   const bool known = message.kind == LocalMessage::Kind::hello ||
                      message.kind == LocalMessage::Kind::welcome ||

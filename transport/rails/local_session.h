@@ -28,8 +28,6 @@ namespace tfabric::rails {
 // process's own number does not follow from it.
 [[nodiscard]] std::uint64_t public_name(std::uint64_t process);
 
-inline constexpr std::uint16_t kLocalVersion = 2;
-
 struct LocalMessage {
   enum class Kind : std::uint16_t {
     hello = 1,    // "I am `from`, and want a wire to you, `to`"
@@ -37,14 +35,13 @@ struct LocalMessage {
     refusal = 3   // the log of the process that sent it says why
   };
   Kind kind = Kind::hello;
-  std::uint16_t version = kLocalVersion;
   std::uint64_t from = 0, to = 0;
 };
 inline constexpr std::size_t kLocalMessageBytes = 32;
 
 [[nodiscard]] std::array<std::byte, kLocalMessageBytes> encode(const LocalMessage& message);
-// Returns nothing if the bytes are no such message. All versions begin alike; of another one, nothing but
-// `version` is filled in.
+// Returns nothing if the bytes are no such message. Processes of other versions do not get here: a handle
+// says which version of the protocol its process speaks, and what is shared here is part of that.
 [[nodiscard]] std::optional<LocalMessage> decode_local_message(std::span<const std::byte> bytes);
 
 // Opens the socket that processes of this user on this host reach by `process`.
