@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <span>
 
+#include "base/big_endian.h"
+
 namespace tfabric::dump {
 namespace {
 
@@ -16,20 +18,11 @@ constexpr std::size_t kTimestampsBytes = 12, kTcpChecksumAt = 16;
 constexpr std::uint32_t kTimestampsHead = 0x0101080a;  // two NOPs, and the option (RFC 7323 appendix A)
 constexpr std::byte kTcp{6}, kHops{64};
 
-void write16(std::byte* to, std::uint16_t value) {
-  to[0] = static_cast<std::byte>(value >> 8);
-  to[1] = static_cast<std::byte>(value);
-}
-void write32(std::byte* to, std::uint32_t value) {
-  write16(to, static_cast<std::uint16_t>(value >> 16));
-  write16(to + 2, static_cast<std::uint16_t>(value));
-}
-
 // RFC 1071, of an even number of bytes, and of `more`.
 std::uint16_t checksum(std::span<const std::byte> bytes, std::uint32_t more = 0) {
   std::uint32_t sum = more;
   for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
-    sum += std::to_integer<std::uint32_t>(bytes[i]) << 8 | std::to_integer<std::uint32_t>(bytes[i + 1]);
+    sum += get_big_endian<std::uint16_t>(&bytes[i]);
   }
   while (sum >> 16 != 0) {
     sum = (sum & 0xffff) + (sum >> 16);
@@ -43,16 +36,16 @@ std::vector<std::byte> tcp_header(const observe::RecordedPacket& packet, const F
   const bool stamped = record.ts_val != 0 || record.ts_ecr != 0;
   const std::size_t stamps = stamped ? kTimestampsBytes : 0;
   std::vector<std::byte> header(kTcpBytes + stamps);
-  write16(header.data(), from.port);
-  write16(&header[2], to.port);
-  write32(&header[4], record.seq);
-  write32(&header[8], record.ack);
+  put_big_endian(header.data(), from.port);
+  put_big_endian(&header[2], to.port);
+  put_big_endian(&header[4], record.seq);
+  put_big_endian(&header[8], record.ack);
   header[13] = std::byte{record.flags};
-  write16(&header[14], record.window);
+  put_big_endian(&header[14], record.window);
   if (stamped) {
-    write32(&header[20], kTimestampsHead);
-    write32(&header[24], record.ts_val);
-    write32(&header[28], record.ts_ecr);
+    put_big_endian(&header[20], kTimestampsHead);
+    put_big_endian(&header[24], record.ts_val);
+    put_big_endian(&header[28], record.ts_ecr);
   }
   header.insert(header.end(), packet.options.begin(), packet.options.end());
   // Records of a later version may have more than fits.
@@ -65,17 +58,18 @@ void write_ip(std::vector<std::byte>& packet, const FlowEnd& from, const FlowEnd
   if (from.address.size() == 4) {
     packet[0] = std::byte{0x45};
     // What a driver was to cut may be larger than the field: 0, as captures of such packets have it.
-    write16(&packet[2], static_cast<std::uint16_t>(kIpv4Bytes + length > 65535 ? 0 : kIpv4Bytes + length));
+    put_big_endian(&packet[2],
+                   static_cast<std::uint16_t>(kIpv4Bytes + length > 65535 ? 0 : kIpv4Bytes + length));
     packet[6] = std::byte{0x40};  // do not fragment
     packet[8] = kHops;
     packet[9] = kTcp;
     std::copy_n(from.address.begin(), 4, &packet[12]);
     std::copy_n(to.address.begin(), 4, &packet[16]);
-    write16(&packet[10], checksum(std::span(packet).first(kIpv4Bytes)));
+    put_big_endian(&packet[10], checksum(std::span(packet).first(kIpv4Bytes)));
     return;
   }
   packet[0] = std::byte{0x60};
-  write16(&packet[4], static_cast<std::uint16_t>(length > 65535 ? 0 : length));
+  put_big_endian(&packet[4], static_cast<std::uint16_t>(length > 65535 ? 0 : length));
   packet[6] = kTcp;
   packet[7] = kHops;
   std::copy_n(from.address.begin(), 16, &packet[8]);
@@ -110,8 +104,8 @@ std::vector<std::byte> headers_of(const observe::RecordedPacket& packet, const F
   if (packet.record.length == 0) {
     // With the addresses, the protocol and the length (RFC 9293 §3.1).
     const auto pseudo = std::to_integer<std::uint32_t>(kTcp) + static_cast<std::uint32_t>(tcp.size());
-    write16(&bytes[ip + kTcpChecksumAt],
-            checksum(std::span(bytes).subspan(ip - 2 * from.address.size()), pseudo));
+    put_big_endian(&bytes[ip + kTcpChecksumAt],
+                   checksum(std::span(bytes).subspan(ip - 2 * from.address.size()), pseudo));
   }
   return bytes;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/big_endian.h"
 #include "tools/control/limits.h"
 
 namespace tfabric::control {
@@ -59,20 +60,13 @@ class Measure : public nlohmann::json_sax<Json> {
 
 std::string frame_of(const Json& message) {
   const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const auto length = static_cast<std::uint32_t>(text.size());
-  std::string frame;
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    frame.push_back(static_cast<char>((length >> shift) & 0xff));
-  }
+  std::string frame(kFrameHeaderBytes, '\0');
+  put_big_endian(reinterpret_cast<std::byte*>(frame.data()), static_cast<std::uint32_t>(text.size()));
   return frame + text;
 }
 
 std::size_t frame_length(std::span<const char, kFrameHeaderBytes> header) {
-  std::size_t length = 0;
-  for (const char byte : header) {
-    length = length << 8 | static_cast<unsigned char>(byte);
-  }
-  return length;
+  return get_big_endian<std::uint32_t>(std::as_bytes(header).data());
 }
 
 Result<Json> parse_message(std::string_view text) {

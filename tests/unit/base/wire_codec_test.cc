@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "base/big_endian.h"
 #include "tests/hex.h"
 
 using namespace tfabric;
@@ -119,4 +120,13 @@ TEST_CASE("text is cut to its field, and what is read of it is printable") {
   CHECK(WireWriter(bytes).text(text, bytes.size()).done());
   CHECK(WireReader(bytes).text(text, bytes.size()).done());
   CHECK(text == "?gpu");
+}
+
+TEST_CASE("numbers of networks' headers are big-endian, at any alignment") {
+  std::array<std::byte, 7> bytes{};
+  put_big_endian(&bytes[1], std::uint16_t{0x0102});
+  put_big_endian(&bytes[3], std::uint32_t{0x03040506});
+  CHECK(hex(bytes) == "00010203040506");
+  CHECK(get_big_endian<std::uint16_t>(&bytes[1]) == 0x0102);
+  CHECK(get_big_endian<std::uint32_t>(&bytes[3]) == 0x03040506);
 }

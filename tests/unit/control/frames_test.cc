@@ -34,6 +34,12 @@ std::string nested(std::size_t depth) {
 
 }  // namespace
 
+TEST_CASE("a frame is the length of its text, big-endian, and the text") {
+  CHECK(frame_of({{"n", 1}}) == frame_of_text(R"({"n":1})"));
+  const Json large = {{"n", std::string(66000, 'x')}};
+  CHECK(frame_of(large) == frame_of_text(large.dump()));
+}
+
 TEST_CASE("messages come out whole and in order, in whatever pieces they arrive") {
   const std::string stream = frame_of({{"n", 1}, {"text", std::string(300, 'x')}}) + frame_of({{"n", 2}});
   for (const std::size_t piece : {1u, 3u, 4u, 5u, 100u, 1000u}) {

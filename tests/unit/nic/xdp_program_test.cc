@@ -1,14 +1,15 @@
 // The program of queue subsets, run by the kernel on single frames (BPF_PROG_TEST_RUN).
 #include <linux/bpf.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/address.h"
 #include "config/address.h"
+#include "transport/tcp/net/wire.h"
 #include "transport/tcp/nic/xdp/bpf.h"
 #include "transport/tcp/nic/xdp/bytecode.h"
 #include "transport/tcp/nic/xdp/program.h"
@@ -16,39 +17,36 @@
 namespace tfabric::nic::xdp {
 namespace {
 
-using Frame = std::vector<std::uint8_t>;
-constexpr std::size_t kType = 12, kIp = 14, kPort = 2, kTcpBytes = 20;
+using Frame = std::vector<std::byte>;
+constexpr std::size_t kType = 12, kIp = net::kEthernetHeaderBytes, kPort = 2, kTcpBytes = 20;
 constexpr std::size_t kFragment = kIp + 6, kV4Protocol = kIp + 9, kV4To = kIp + 16;
-constexpr std::size_t kV6Next = kIp + 6, kV6To = kIp + 24, kV6Bytes = 40;
-constexpr std::uint8_t kTcp = 6, kUdp = 17;
+constexpr std::size_t kV6Next = kIp + 6, kV6To = kIp + 24;
+constexpr std::uint8_t kUdp = 17;
 
-Frame v4(std::string_view to, std::uint16_t port, std::size_t words = 5) {
-  Frame frame(kIp + 4 * words + kTcpBytes);
-  frame[kType] = 0x08;
-  frame[kIp] = static_cast<std::uint8_t>(0x40 | words);
-  frame[kV4Protocol] = kTcp;
-  for (std::size_t i = 0; i < 4; ++i) {
-    frame[kV4To + i] = std::to_integer<std::uint8_t>(net::parse_ip(to)->bytes[12 + i]);
-  }
-  frame[kIp + 4 * words + kPort] = static_cast<std::uint8_t>(port >> 8);
-  frame[kIp + 4 * words + kPort + 1] = static_cast<std::uint8_t>(port);
+Frame segment_of(unsigned type, std::size_t ip_bytes, std::uint16_t port) {
+  Frame frame(kIp + ip_bytes + kTcpBytes);
+  net::put16(&frame[kType], type);
+  net::put16(&frame[kIp + ip_bytes + kPort], port);
+  return frame;
+}
+
+Frame v4(std::string_view to, std::uint16_t port, unsigned words = 5) {
+  Frame frame = segment_of(net::kEtherTypeIpv4, 4 * std::size_t{words}, port);
+  net::put8(&frame[kIp], 0x40 | words);
+  net::put8(&frame[kV4Protocol], net::kProtocolTcp);
+  std::copy_n(&net::parse_ip(to)->bytes[12], 4, &frame[kV4To]);
   return frame;
 }
 
 Frame v6(std::string_view to, std::uint16_t port) {
-  Frame frame(kIp + kV6Bytes + kTcpBytes);
-  frame[kType] = 0x86, frame[kType + 1] = 0xdd;
-  frame[kV6Next] = kTcp;
-  for (std::size_t i = 0; i < 16; ++i) {
-    frame[kV6To + i] = std::to_integer<std::uint8_t>(net::parse_ip(to)->bytes[i]);
-  }
-  frame[kIp + kV6Bytes + kPort] = static_cast<std::uint8_t>(port >> 8);
-  frame[kIp + kV6Bytes + kPort + 1] = static_cast<std::uint8_t>(port);
+  Frame frame = segment_of(net::kEtherTypeIpv6, net::kIpv6HeaderBytes, port);
+  net::put8(&frame[kV6Next], net::kProtocolTcp);
+  std::copy_n(net::parse_ip(to)->bytes.data(), 16, &frame[kV6To]);
   return frame;
 }
 
 Frame with(Frame frame, std::size_t at, std::uint8_t value) {
-  frame.at(at) = value;
+  frame.at(at) = std::byte{value};
   return frame;
 }
 Frame cut(Frame frame, std::size_t bytes) {
@@ -56,16 +54,10 @@ Frame cut(Frame frame, std::size_t bytes) {
   return frame;
 }
 
-config::IpBytes octets(std::string_view text) {
-  config::IpBytes bytes;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = std::to_integer<std::uint8_t>(net::parse_ip(text)->bytes[i]);
-  }
-  return bytes;
-}
+config::IpBytes octets(std::string_view text) { return net::octets_of(*net::parse_ip(text)); }
 
 // Whether a frame that comes in by queue 0 goes to the queue's socket.
-bool is_led(const Descriptor& code, Frame frame) {
+bool is_led(const Descriptor& code, const Frame& frame) {
   bpf_attr run{};
   run.test.prog_fd = static_cast<std::uint32_t>(code.get());
   run.test.data_in = reinterpret_cast<std::uintptr_t>(frame.data());
@@ -119,8 +111,8 @@ TEST_CASE("TCP segments for an address and a port of the queue go to its socket,
   CHECK_FALSE(is_led(*code, with(segment6, kV6Next, kUdp)));
   CHECK_FALSE(is_led(*code, with(segment, kType + 1, 6)));  // ARP
   CHECK_FALSE(is_led(*code, cut(segment, segment.size() - 1)));
-  CHECK(is_led(*code, cut(segment6, kIp + kV6Bytes + 4)));
-  CHECK_FALSE(is_led(*code, cut(segment6, kIp + kV6Bytes + 3)));
+  CHECK(is_led(*code, cut(segment6, kIp + net::kIpv6HeaderBytes + 4)));
+  CHECK_FALSE(is_led(*code, cut(segment6, kIp + net::kIpv6HeaderBytes + 3)));
 }
 
 }  // namespace tfabric::nic::xdp

@@ -22,8 +22,8 @@ using observe::RingWriter;
   options.bytes[2] = kSack;
   options.bytes[3] = static_cast<std::byte>(2 + 8 * count);
   for (std::size_t i = 0; i < count; ++i) {
-    stack::write32(&options.bytes[4 + 8 * i], segment.sack[i].left.raw());
-    stack::write32(&options.bytes[8 + 8 * i], segment.sack[i].right.raw());
+    put_big_endian(&options.bytes[4 + 8 * i], segment.sack[i].left.raw());
+    put_big_endian(&options.bytes[8 + 8 * i], segment.sack[i].right.raw());
   }
   ring.add<PacketOptions>(page, [&](PacketOptions& to) { to = options; });
 }

@@ -6,23 +6,16 @@
 #include <cstring>
 
 #include "base/address.h"
+#include "base/big_endian.h"
 
 namespace tfabric::net {
 
 inline std::uint8_t get8(const std::byte* at) { return std::to_integer<std::uint8_t>(*at); }
-inline std::uint16_t get16(const std::byte* at) {
-  return static_cast<std::uint16_t>(get8(at) << 8 | get8(at + 1));
-}
-inline std::uint32_t get32(const std::byte* at) { return std::uint32_t{get16(at)} << 16 | get16(at + 2); }
+inline std::uint16_t get16(const std::byte* at) { return get_big_endian<std::uint16_t>(at); }
+inline std::uint32_t get32(const std::byte* at) { return get_big_endian<std::uint32_t>(at); }
 inline void put8(std::byte* at, unsigned value) { *at = static_cast<std::byte>(value); }
-inline void put16(std::byte* at, unsigned value) {
-  put8(at, value >> 8 & 0xff);
-  put8(at + 1, value & 0xff);
-}
-inline void put32(std::byte* at, std::uint32_t value) {
-  put16(at, value >> 16);
-  put16(at + 2, value & 0xffff);
-}
+inline void put16(std::byte* at, unsigned value) { put_big_endian(at, static_cast<std::uint16_t>(value)); }
+inline void put32(std::byte* at, std::uint32_t value) { put_big_endian(at, value); }
 
 inline MacAddress mac_at(const std::byte* at) {
   MacAddress mac;

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "base/big_endian.h"
+
 namespace tfabric::nic {
 namespace {
 
@@ -17,11 +19,7 @@ constexpr std::uint32_t kGroup = 0xff;         // RFC 4291 §2.7: the first byte
 
 // A word of an address, as it is loaded.
 std::uint32_t word(const net::IpAddress& address, std::size_t number) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 4 * number; i < 4 * number + 4; ++i) {
-    value = value << 8 | std::to_integer<std::uint32_t>(address.bytes[i]);
-  }
-  return value;
+  return get_big_endian<std::uint32_t>(&address.bytes[4 * number]);
 }
 
 constexpr std::size_t kV4Word = 3;  // of an IPv4-mapped address

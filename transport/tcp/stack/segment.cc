@@ -13,12 +13,11 @@ constexpr std::uint8_t kEnd = 0, kNop = 1, kMss = 2, kWindowScale = 3, kSackPerm
 constexpr std::int8_t kMaxWindowScale = 14;  // RFC 7323 §2.3
 
 std::uint8_t u8(const std::byte* at) { return std::to_integer<std::uint8_t>(*at); }
-std::uint16_t u16(const std::byte* at) { return static_cast<std::uint16_t>(u8(at) << 8 | u8(at + 1)); }
-std::uint32_t u32(const std::byte* at) { return static_cast<std::uint32_t>(u16(at)) << 16 | u16(at + 2); }
 
 void read_sack(SegmentIn& segment, const std::byte* at, std::size_t length) {
   for (std::size_t i = 2; i + 8 <= length && segment.sack_count < kMaxSackBlocks; i += 8) {
-    segment.sack[segment.sack_count++] = {Seq(u32(at + i)), Seq(u32(at + i + 4))};
+    segment.sack[segment.sack_count++] = {Seq(get_big_endian<std::uint32_t>(at + i)),
+                                          Seq(get_big_endian<std::uint32_t>(at + i + 4))};
   }
 }
 
@@ -27,7 +26,7 @@ void read_option(SegmentIn& segment, std::uint8_t kind, const std::byte* at, std
   switch (kind) {
     case kMss:
       if (length == 4) {
-        segment.mss = u16(at + 2);
+        segment.mss = get_big_endian<std::uint16_t>(at + 2);
       }
       break;
     case kWindowScale:
@@ -46,8 +45,8 @@ void read_option(SegmentIn& segment, std::uint8_t kind, const std::byte* at, std
     case kTimestamps:
       if (length == 10) {
         segment.has_timestamps = true;
-        segment.ts_val = u32(at + 2);
-        segment.ts_ecr = u32(at + 6);
+        segment.ts_val = get_big_endian<std::uint32_t>(at + 2);
+        segment.ts_ecr = get_big_endian<std::uint32_t>(at + 6);
       }
       break;
     default:
@@ -56,10 +55,11 @@ void read_option(SegmentIn& segment, std::uint8_t kind, const std::byte* at, std
 }
 
 bool read_options(SegmentIn& segment, std::span<const std::byte> options) {
-  if (options.size() == kTimestampsAlone && u32(options.data()) == kTimestampsHead) {
+  if (options.size() == kTimestampsAlone &&
+      get_big_endian<std::uint32_t>(options.data()) == kTimestampsHead) {
     segment.has_timestamps = true;
-    segment.ts_val = u32(&options[4]);
-    segment.ts_ecr = u32(&options[8]);
+    segment.ts_val = get_big_endian<std::uint32_t>(&options[4]);
+    segment.ts_ecr = get_big_endian<std::uint32_t>(&options[8]);
     return true;
   }
   for (std::size_t at = 0; at < options.size();) {
@@ -97,12 +97,12 @@ std::optional<SegmentIn> parse_segment(std::span<const std::byte> bytes) {
     read.reset();
     return read;
   }
-  segment.source_port = u16(at);
-  segment.destination_port = u16(at + 2);
-  segment.seq = Seq(u32(at + 4));
-  segment.ack = Seq(u32(at + 8));
+  segment.source_port = get_big_endian<std::uint16_t>(at);
+  segment.destination_port = get_big_endian<std::uint16_t>(at + 2);
+  segment.seq = Seq(get_big_endian<std::uint32_t>(at + 4));
+  segment.ack = Seq(get_big_endian<std::uint32_t>(at + 8));
   segment.flags = u8(at + 13);
-  segment.window = u16(at + 14);
+  segment.window = get_big_endian<std::uint16_t>(at + 14);
   segment.payload = {at + header, static_cast<std::uint32_t>(bytes.size() - header), nullptr};
   if (!read_options(segment, bytes.subspan(kTcpHeaderBytes, header - kTcpHeaderBytes))) {
     read.reset();
@@ -119,14 +119,14 @@ void put_reason(SegmentOut& reset, std::string_view reason) {
 }
 
 void write_header(const SegmentOut& segment, std::byte* out) {
-  write16(out, segment.source_port);
-  write16(out + 2, segment.destination_port);
-  write32(out + 4, segment.seq.raw());
-  write32(out + 8, segment.ack.raw());
+  put_big_endian(out, segment.source_port);
+  put_big_endian(out + 2, segment.destination_port);
+  put_big_endian(out + 4, segment.seq.raw());
+  put_big_endian(out + 8, segment.ack.raw());
   out[12] = static_cast<std::byte>(segment.header_size() / 4 << 4);
   out[13] = static_cast<std::byte>(segment.flags);
-  write16(out + 14, segment.window);
-  write32(out + 16, 0);                           // checksum, urgent pointer
+  put_big_endian(out + 14, segment.window);
+  put_big_endian(out + 16, std::uint32_t{0});     // checksum, urgent pointer
   if (segment.option_size == kTimestampsAlone) {  // a copy of a size that the compiler knows
     std::memcpy(out + kTcpHeaderBytes, segment.options.data(), kTimestampsAlone);
   } else {

@@ -13,6 +13,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/big_endian.h"
 #include "base/seq.h"
 #include "base/time.h"
 #include "transport/engine/byte_stream.h"
@@ -154,26 +155,16 @@ struct SynOptions {
   int window_scale = -1;  // -1: no option
 };
 
-// Numbers in network byte order.
-inline void write16(std::byte* at, std::uint16_t value) {
-  const auto ordered = static_cast<std::uint16_t>(value << 8 | value >> 8);
-  std::memcpy(at, &ordered, sizeof ordered);
-}
-inline void write32(std::byte* at, std::uint32_t value) {
-  const std::uint32_t ordered = __builtin_bswap32(value);
-  std::memcpy(at, &ordered, sizeof ordered);
-}
-
 // Append an option, or a part of one, to a segment that leaves.
 inline void put8(SegmentOut& out, unsigned value) {
   out.options[out.option_size++] = static_cast<std::byte>(value);
 }
 inline void put16(SegmentOut& out, unsigned value) {
-  write16(&out.options[out.option_size], static_cast<std::uint16_t>(value));
+  put_big_endian(&out.options[out.option_size], static_cast<std::uint16_t>(value));
   out.option_size = static_cast<std::uint8_t>(out.option_size + 2);
 }
 inline void put32(SegmentOut& out, std::uint32_t value) {
-  write32(&out.options[out.option_size], value);
+  put_big_endian(&out.options[out.option_size], value);
   out.option_size = static_cast<std::uint8_t>(out.option_size + 4);
 }
 
