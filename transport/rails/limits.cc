@@ -30,7 +30,7 @@ Status check_devices(const config::Tcp& process) {
 
 std::optional<std::uint16_t> queues_by_kind(const config::Rail& rail) {
   const RailKindTraits& kind = traits_of(rail.kind);
-  if (config::row_of(rail.kind).device == config::RailKindRow::pci_function || kind.needs_engine_per_queue) {
+  if (config::is_nic(rail) || kind.needs_engine_per_queue) {
     return std::nullopt;
   }
   const Result<std::uint16_t> queues = kind.queues(rail);
