@@ -142,8 +142,8 @@ Status connect(engine::Engine& engine, rails::Rail& rail, ScriptedFlow& flow, co
   if (!peer) {
     return Error{Errc::invalid_usage, "--connect " + arguments.connect_to + " is no address"};
   }
-  const auto route = rail.route_to(*peer, 0);
-  engine::Flow* opened = route ? route->carrier->connect(*peer, arguments.port, &flow, 0) : nullptr;
+  const auto way = rail.way_to(*peer, 0);
+  engine::Flow* opened = way ? way->carrier->connect(*peer, arguments.port, &flow, 0) : nullptr;
   if (opened == nullptr) {
     return Error{Errc::invalid_usage, "there is no route to " + arguments.connect_to};
   }

@@ -188,28 +188,28 @@ Result<std::vector<comm::SendRoute>> Device::routes_to(const session::Handle& pe
     if (rail.absent()) {
       continue;
     }
-    const Result<rails::Route> route = way_over(rail, end.address, peer.process);
-    if (!route) {
-      why_none = why_none ? why_none : route.error();
-      note_no_way(pair, route.error());
+    const Result<rails::Way> way = way_over(rail, end.address, peer.process);
+    if (!way) {
+      why_none = why_none ? why_none : way.error();
+      note_no_way(pair, way.error());
       continue;
     }
-    if (route->carrier == nullptr) {
+    if (way->carrier == nullptr) {
       if (routes.empty() || pair.rank == routes.front().rank) {
         return std::vector<comm::SendRoute>();
       }
       continue;
     }
     const bool spare = std::any_of(routes.begin(), routes.end(), [&](const comm::SendRoute& other) {
-      return other.rank == pair.rank && (other.rail_number == pair.ours || other.remote == route->remote);
+      return other.rank == pair.rank && (other.rail_number == pair.ours || other.remote == way->remote);
     });
     auto path = path_to(rail, end.address);
     const std::uint32_t lanes = path->flows();
     const bool unlike = pair.rank == session::RouteClass::reserve && !offered.empty();
     routes.push_back({.rank = unlike ? session::RouteClass::substitute : pair.rank,
-                      .carrier = route->carrier->number(),
+                      .carrier = way->carrier->number(),
                       .rail_number = static_cast<std::uint16_t>(pair.ours),
-                      .remote = route->remote,
+                      .remote = way->remote,
                       .port = end.port == 0 ? peer.port : end.port,
                       .path = std::move(path),
                       .wanted = lanes,
@@ -231,13 +231,13 @@ Result<std::vector<comm::SendRoute>> Device::routes_to(const session::Handle& pe
 }
 
 // Returns a carrier of none while the link is being made.
-Result<rails::Route> Device::way_over(rails::Rail& rail, const net::IpAddress& peer, std::uint64_t process) {
-  Result<rails::Route> route = rail.route_to(peer, process);
-  if (route && route->carrier != nullptr && !route->carrier->has_family_of(route->remote)) {
+Result<rails::Way> Device::way_over(rails::Rail& rail, const net::IpAddress& peer, std::uint64_t process) {
+  Result<rails::Way> way = rail.way_to(peer, process);
+  if (way && way->carrier != nullptr && !way->carrier->has_family_of(way->remote)) {
     return Error{Errc::unusable, fmt::format("rail {} cannot reach {}: it has no address of that family",
-                                             rail.config().name, net::to_string(route->remote))};
+                                             rail.config().name, net::to_string(way->remote))};
   }
-  return route;
+  return way;
 }
 
 // Once for each rail: a job has many peers, and they are alike.

@@ -70,8 +70,8 @@ class Device final : public transport::Device {
   Result<bool> open_lanes(Attempt& attempt);
   Result<std::vector<comm::SendRoute>> routes_to(const session::Handle& peer) TF_IN_TURN;
   [[nodiscard]] std::vector<comm::SendRoute> offered_routes(const session::Handle& peer) TF_IN_TURN;
-  static Result<rails::Route> way_over(rails::Rail& rail, const net::IpAddress& peer,
-                                       std::uint64_t process) TF_IN_TURN;
+  static Result<rails::Way> way_over(rails::Rail& rail, const net::IpAddress& peer,
+                                     std::uint64_t process) TF_IN_TURN;
   [[nodiscard]] Error no_way_to(const session::Handle& peer, const std::optional<Error>& why) const;
   void note_no_way(const session::RailPair& pair, const Error& why);
   std::shared_ptr<flows::Path> path_to(const rails::Rail& rail, const net::IpAddress& remote) TF_IN_TURN;

@@ -11,7 +11,7 @@ std::unique_ptr<Rail> AbsentRail::make(const config::Rail& config, std::string w
   return prefix ? std::unique_ptr<Rail>(new AbsentRail(config, prefix->address, std::move(why))) : nullptr;
 }
 
-Result<Route> AbsentRail::route_to(const net::IpAddress& /*peer*/, std::uint64_t /*peer_process*/) {
+Result<Way> AbsentRail::way_to(const net::IpAddress& /*peer*/, std::uint64_t /*peer_process*/) {
   return Error{Errc::unusable,
                fmt::format("rail {} was left out when this process started: {}", config().name, why_)};
 }

@@ -21,7 +21,7 @@ class AbsentRail final : public Rail {
   static std::unique_ptr<Rail> make(const config::Rail& config, std::string why);
 
   [[nodiscard]] net::IpAddress address() const override { return address_; }
-  Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) override TF_IN_TURN;
+  Result<Way> way_to(const net::IpAddress& peer, std::uint64_t peer_process) override TF_IN_TURN;
   [[nodiscard]] std::uint32_t mtu() const override;
   [[nodiscard]] bool absent() const override { return true; }
 

@@ -104,8 +104,8 @@ std::uint16_t KernelRail::listening_port() const { return carrier_->port(); }
 
 void KernelRail::stand_beside() { carrier_->stand_beside(); }
 
-Result<Route> KernelRail::route_to(const net::IpAddress& peer, std::uint64_t /*peer_process*/) {
-  return Route{.carrier = carrier_, .remote = peer};
+Result<Way> KernelRail::way_to(const net::IpAddress& peer, std::uint64_t /*peer_process*/) {
+  return Way{.carrier = carrier_, .remote = peer};
 }
 
 OpenedRail KernelRail::open(const config::Rail& config, std::span<link::Tcp* const> engines,

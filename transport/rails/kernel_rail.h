@@ -18,7 +18,7 @@ class KernelRail final : public Rail {
 
   [[nodiscard]] net::IpAddress address() const override { return address_; }
   [[nodiscard]] std::uint16_t listening_port() const override;
-  Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) override TF_IN_TURN;
+  Result<Way> way_to(const net::IpAddress& peer, std::uint64_t peer_process) override TF_IN_TURN;
   [[nodiscard]] std::uint32_t mtu() const override { return mtu_; }
   void stand_beside() override TF_IN_TURN;
 

@@ -117,10 +117,10 @@ LocalRail::~LocalRail() {
   thread_.join();
 }
 
-Result<Route> LocalRail::route_to(const net::IpAddress& /*peer*/, std::uint64_t peer_process) {
+Result<Way> LocalRail::way_to(const net::IpAddress& /*peer*/, std::uint64_t peer_process) {
   const net::IpAddress remote = address_of(peer_process);
   if (peer_process == process_) {
-    return Route{.carrier = loop_, .remote = remote};
+    return Way{.carrier = loop_, .remote = remote};
   }
   if (peer_process == 0) {
     return Error{
@@ -147,7 +147,7 @@ Result<Route> LocalRail::route_to(const net::IpAddress& /*peer*/, std::uint64_t 
     eventfd_write(wake_.get(), 1);
   }
   const bool up = peer.link != nullptr && peer.link->port().link_up();
-  return Route{.carrier = up ? peer.link : nullptr, .remote = remote};
+  return Way{.carrier = up ? peer.link : nullptr, .remote = remote};
 }
 
 }  // namespace tfabric::rails

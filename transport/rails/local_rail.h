@@ -44,7 +44,7 @@ class LocalRail final : public Rail {
 
   [[nodiscard]] net::IpAddress address() const override { return address_of(process_); }
   [[nodiscard]] std::uint64_t process() const override { return process_; }
-  Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) override TF_IN_TURN;
+  Result<Way> way_to(const net::IpAddress& peer, std::uint64_t peer_process) override TF_IN_TURN;
   [[nodiscard]] std::uint32_t mtu() const override { return mtu_; }
   [[nodiscard]] std::shared_ptr<engine::Rehearsal> rehearsal() override { return rehearsal_; }
 

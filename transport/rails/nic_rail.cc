@@ -199,10 +199,10 @@ Result<std::unique_ptr<Rail>> NicRail::open_end(const Common& common, std::uint1
 std::uint32_t NicRail::mtu() const { return network_->interface().config().mtu; }
 bool NicRail::sends_by_dma() const { return network_->options().mapped_only; }
 
-Result<Route> NicRail::route_to(const net::IpAddress& peer, std::uint64_t peer_process) {
+Result<Way> NicRail::way_to(const net::IpAddress& peer, std::uint64_t peer_process) {
   const bool on_this_host = network_->interface().owns(peer);
   if (on_this_host && local_ != nullptr && peer_process != local_->process()) {
-    return local_->route_to(peer, peer_process);
+    return local_->way_to(peer, peer_process);
   }
   const net::InterfaceConfig& own = network_->interface().config();
   if (!on_this_host && !own.point_to_point && !network_->interface().next_hop(peer)) {
@@ -212,7 +212,7 @@ Result<Route> NicRail::route_to(const net::IpAddress& peer, std::uint64_t peer_p
                              config().name, net::to_string(peer), kInNoNetwork,
                              fmt::join(config().addresses, ", "), peer.is_v4() ? "gateway" : "gateway6")};
   }
-  return Route{.carrier = on_this_host ? loop_ : network_, .remote = peer};
+  return Way{.carrier = on_this_host ? loop_ : network_, .remote = peer};
 }
 
 }  // namespace tfabric::rails

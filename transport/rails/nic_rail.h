@@ -23,7 +23,7 @@ class NicRail final : public Rail {
 
   [[nodiscard]] net::IpAddress address() const override { return address_; }
   [[nodiscard]] std::uint64_t process() const override { return local_ == nullptr ? 0 : local_->process(); }
-  Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) override TF_IN_TURN;
+  Result<Way> way_to(const net::IpAddress& peer, std::uint64_t peer_process) override TF_IN_TURN;
   [[nodiscard]] std::uint32_t mtu() const override;
   [[nodiscard]] bool sends_by_dma() const override;
   [[nodiscard]] link::Link* network() override { return network_; }

@@ -29,7 +29,7 @@ namespace tfabric::rails {
 
 // The way to a peer: the carrier, and the peer's address there. The carrier is null while it is being made;
 // ask again.
-struct Route {
+struct Way {
   lane::StreamCarrier* carrier = nullptr;
   net::IpAddress remote;
 };
@@ -49,7 +49,7 @@ class Rail {
   // The number by which peers on this host name the process; 0: they do not.
   [[nodiscard]] virtual std::uint64_t process() const { return 0; }
   // To a peer with this address.
-  virtual Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) TF_IN_TURN = 0;
+  virtual Result<Way> way_to(const net::IpAddress& peer, std::uint64_t peer_process) TF_IN_TURN = 0;
   [[nodiscard]] virtual std::uint32_t mtu() const = 0;
   // The link to the network; null if links are made for each peer.
   [[nodiscard]] virtual link::Link* network() { return nullptr; }

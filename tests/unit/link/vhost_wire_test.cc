@@ -49,7 +49,7 @@ struct Wire {
   }
   // Connects from one rail to the other.
   TcpFlow& connect(rails::Rail& from, const rails::Rail& to, engine::FlowHandler& handler) {
-    lane::StreamCarrier& carrier = *from.route_to(to.address(), 0)->carrier;
+    lane::StreamCarrier& carrier = *from.way_to(to.address(), 0)->carrier;
     engine::Flow* flow = carrier.connect(to.address(), tcp.port(), &handler, 0);
     REQUIRE(flow != nullptr);
     return static_cast<TcpFlow&>(*flow);
@@ -81,7 +81,7 @@ stack::Payload payload_of(const std::string& text) {
 }
 
 Link& link_of(rails::Rail& rail, const rails::Rail& peer) {
-  return static_cast<Link&>(*rail.route_to(peer.address(), 0)->carrier);
+  return static_cast<Link&>(*rail.way_to(peer.address(), 0)->carrier);
 }
 
 // Sends a text from each end to the other. Returns the flow.

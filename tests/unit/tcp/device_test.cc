@@ -31,8 +31,8 @@ class SubsetRail final : public rails::Rail {
                      .queues = config::QueueRange{0, 1}}),
         link_(link) {}
   [[nodiscard]] net::IpAddress address() const override { return test::kAddresses[0]; }
-  Result<rails::Route> route_to(const net::IpAddress& peer, std::uint64_t /*process*/) override {
-    return rails::Route{link_, peer};
+  Result<rails::Way> way_to(const net::IpAddress& peer, std::uint64_t /*process*/) override {
+    return rails::Way{link_, peer};
   }
   [[nodiscard]] std::uint32_t mtu() const override { return 1500; }
   [[nodiscard]] link::Link& link() const { return *link_; }
@@ -121,8 +121,8 @@ class WorldRail final : public rails::Rail {
         link_(world.links[number]),
         address_(test::kAddresses[number]) {}
   [[nodiscard]] net::IpAddress address() const override { return address_; }
-  Result<rails::Route> route_to(const net::IpAddress& peer, std::uint64_t /*process*/) override {
-    return rails::Route{link_, peer};
+  Result<rails::Way> way_to(const net::IpAddress& peer, std::uint64_t /*process*/) override {
+    return rails::Way{link_, peer};
   }
   [[nodiscard]] std::uint32_t mtu() const override { return 1500; }
 

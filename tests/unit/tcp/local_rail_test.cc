@@ -45,23 +45,23 @@ struct End {
     rail = std::move(*opened);
   }
   // Asks for the way until there is one, or it has failed.
-  Result<Route> route_to(std::uint64_t process) {
+  Result<Way> way_to(std::uint64_t process) {
     const Instant deadline = monotonic_now() + kPatience;
     for (;;) {
       {
         const engine::Guard guard(engine.lock());
         engine.turn();
-        Result<Route> route = rail->route_to({}, process);
-        if (!route || route->carrier != nullptr || monotonic_now() > deadline) {
-          return route;
+        Result<Way> way = rail->way_to({}, process);
+        if (!way || way->carrier != nullptr || monotonic_now() > deadline) {
+          return way;
         }
       }
       usleep(1000);
     }
   }
   std::string refusal_of(std::uint64_t process) {
-    const Result<Route> route = route_to(process);
-    return route ? "" : route.error().message;
+    const Result<Way> way = way_to(process);
+    return way ? "" : way.error().message;
   }
   [[nodiscard]] std::size_t links() {
     const engine::Guard guard(engine.lock());
@@ -145,20 +145,20 @@ sockaddr_un address_of_name(std::uint64_t process, socklen_t& size) {
 TEST_CASE("two processes of a host join each other, whichever asks, and both at once") {
   End a, b;
   SECTION("one asks") {
-    const Result<Route> there = a.route_to(b.rail->process());
+    const Result<Way> there = a.way_to(b.rail->process());
     REQUIRE(there.ok());
     CHECK(there->remote == b.rail->address());
-    CHECK(b.route_to(a.rail->process()).ok());
+    CHECK(b.way_to(a.rail->process()).ok());
     CHECK(a.links() == 2);  // the loop, and the wire
     CHECK(b.links() == 2);
   }
   SECTION("both ask") {
     for (End* end : {&a, &b}) {
       const engine::Guard guard(end->engine.lock());
-      REQUIRE(end->rail->route_to({}, (end == &a ? b : a).rail->process()).ok());
+      REQUIRE(end->rail->way_to({}, (end == &a ? b : a).rail->process()).ok());
     }
-    CHECK(a.route_to(b.rail->process()).ok());
-    CHECK(b.route_to(a.rail->process()).ok());
+    CHECK(a.way_to(b.rail->process()).ok());
+    CHECK(b.way_to(a.rail->process()).ok());
   }
 }
 
@@ -168,7 +168,7 @@ TEST_CASE("the wire to another process fails as a rehearsal says, and the loop t
   const auto rehearsal = std::make_shared<engine::Rehearsal>("memif0", *silent, monotonic_now());
   comm::test::FlowWatcher handler;
   End a(LocalRail::kAnswerTimeout, rehearsal), b;
-  const Result<Route> there = a.route_to(b.rail->process()), home = a.route_to(a.rail->process());
+  const Result<Way> there = a.way_to(b.rail->process()), home = a.way_to(a.rail->process());
   REQUIRE((there.ok() && home.ok()));
   const auto& wire = static_cast<link::Link&>(*there->carrier);
   CHECK(wire.options().rehearsal == rehearsal);
@@ -189,7 +189,7 @@ TEST_CASE("when a process of the host has ended, its link goes, and asking again
   {
     End b;
     gone = b.rail->process();
-    REQUIRE(a.route_to(gone).ok());
+    REQUIRE(a.way_to(gone).ok());
     b.rail.reset();
   }
   REQUIRE(soon([&] { return a.links() == 1; }));
@@ -215,13 +215,13 @@ TEST_CASE("a process that does not answer is reported in time, and is joined onc
     }
   });
   const Instant deadline = monotonic_now() + kPatience;
-  Result<Route> route = a.route_to(kPeer);
-  while (!route && monotonic_now() < deadline) {
-    route = a.route_to(kPeer);
+  Result<Way> way = a.way_to(kPeer);
+  while (!way && monotonic_now() < deadline) {
+    way = a.way_to(kPeer);
   }
   joined = true;
   answering.join();
-  CHECK(route.ok());
+  CHECK(way.ok());
   CHECK(a.links() == 2);
 }
 
@@ -339,8 +339,8 @@ TEST_CASE("connections to a process of the host that has ended say so") {
   End a, b;
   comm::test::Door door;
   comm::test::FlowWatcher watcher;
-  const Result<Route> route = a.route_to(b.rail->process());
-  REQUIRE(route.ok());
+  const Result<Way> way = a.way_to(b.rail->process());
+  REQUIRE(way.ok());
   engine::Flow* flow = nullptr;
   {
     const engine::Guard guard(b.engine.lock());
@@ -348,7 +348,7 @@ TEST_CASE("connections to a process of the host that has ended say so") {
   }
   {
     const engine::Guard guard(a.engine.lock());
-    flow = route->carrier->connect(route->remote, b.tcp.port(), &watcher, 0);
+    flow = way->carrier->connect(way->remote, b.tcp.port(), &watcher, 0);
     REQUIRE(flow != nullptr);
   }
   REQUIRE(soon([&] {
@@ -366,7 +366,7 @@ TEST_CASE("an old failure is not the answer to a new attempt") {
   REQUIRE_FALSE(a.refusal_of(kPeer).empty());
   usleep(700'000);
   const engine::Guard guard(a.engine.lock());
-  CHECK(a.rail->route_to({}, kPeer).ok());
+  CHECK(a.rail->way_to({}, kPeer).ok());
 }
 
 TEST_CASE("of many processes that connect at once, each gets its wire") {

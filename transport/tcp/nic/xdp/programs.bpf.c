@@ -24,7 +24,7 @@ static long (*const load)(const void* packet, __u32 offset, void* into,
 struct address {
   __u32 words[4];
 };
-#define MAPPED SWAPPED(0xffff) << 16
+#define MAPPED (SWAPPED(0xffff) << 16)
 
 // --- an interface that a rail has alone
 
