@@ -20,6 +20,18 @@ sockaddr_un unix_address(const std::string& path) {
   return address;
 }
 
+AbstractUnixName::AbstractUnixName(std::string_view name)
+    : size_(static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())) {
+  address_.sun_family = AF_UNIX;
+  std::memcpy(address_.sun_path + 1, name.data(), name.size());
+}
+
+std::optional<ucred> unix_peer_of(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? std::optional(peer) : std::nullopt;
+}
+
 bool unix_socket_served(const std::string& path, const UnixProbe& probe) {
   if (path.size() > kMaxUnixPath) {
     return false;

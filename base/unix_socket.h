@@ -1,11 +1,14 @@
-// Unix sockets in the file system: whether a process serves one, and removal of stale ones.
+// Unix sockets: abstract names, and those in the file system: whether a process serves one, and removal of
+// stale ones.
 #pragma once
 
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -17,6 +20,24 @@ inline constexpr std::size_t kMaxUnixPath = sizeof(sockaddr_un::sun_path) - 1;
 
 // `path` has at most kMaxUnixPath bytes.
 [[nodiscard]] sockaddr_un unix_address(const std::string& path);
+
+// A name in the abstract namespace, which is a network namespace's and leaves no file behind (unix(7)).
+class AbstractUnixName {
+ public:
+  // `name` has at most kMaxUnixPath bytes.
+  explicit AbstractUnixName(std::string_view name);
+  // As the functions of this name: 0, or -1 with errno.
+  [[nodiscard]] int bind(int socket) const { return ::bind(socket, address(), size_); }
+  [[nodiscard]] int connect(int socket) const { return ::connect(socket, address(), size_); }
+
+ private:
+  [[nodiscard]] const sockaddr* address() const { return reinterpret_cast<const sockaddr*>(&address_); }
+  sockaddr_un address_{};
+  socklen_t size_;
+};
+// Returns who connected, or called listen(); not who has got the socket since. Nothing if the kernel does not
+// say.
+[[nodiscard]] std::optional<ucred> unix_peer_of(int socket);
 
 // How to find out whether a process listens on a path: by connecting to it and closing the connection.
 struct UnixProbe {

@@ -2,39 +2,28 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <cstring>
 #include <thread>
 
+#include "base/unix_socket.h"
 #include "host/process_lock.h"
 
 namespace tfabric::host {
 namespace {
 
-struct AbstractName {
-  sockaddr_un address{};
-  socklen_t length = 0;
-};
-
 // A text that is too long is cut, and told from others by a sum of all of it.
-AbstractName abstract_name(const std::string& name) {
-  constexpr std::size_t kMost = sizeof(sockaddr_un::sun_path) - 1;  // the first byte is 0
+AbstractUnixName abstract_name(const std::string& name) {
   std::string text = "tfabric " + name;
-  if (text.size() > kMost) {
+  if (text.size() > kMaxUnixPath) {
     const std::string sum = fmt::format(" {:x}", std::hash<std::string>()(text));
-    text = text.substr(0, kMost - sum.size()) + sum;
+    text = text.substr(0, kMaxUnixPath - sum.size()) + sum;
   }
-  AbstractName result;
-  result.address.sun_family = AF_UNIX;
-  std::memcpy(result.address.sun_path + 1, text.data(), text.size());
-  result.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
-  return result;
+  return AbstractUnixName(text);
 }
 
 Descriptor open_socket() {
@@ -42,17 +31,13 @@ Descriptor open_socket() {
 }
 
 // Asks the kernel by a connection: it knows which process has called listen(). Nothing if none has.
-std::optional<LockOwner> owner_of(const AbstractName& name) {
+std::optional<LockOwner> owner_of(const AbstractUnixName& name) {
   const Descriptor socket = open_socket();
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name.address), name.length) != 0) {
+  if (name.connect(socket.get()) != 0) {
     return errno == ECONNREFUSED ? std::nullopt : std::optional(LockOwner());
   }
-  ucred peer{};
-  socklen_t length = sizeof peer;
-  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) {
-    return LockOwner();
-  }
-  return LockOwner{.process = peer.pid, .user = peer.uid};
+  const std::optional<ucred> peer = unix_peer_of(socket.get());
+  return peer ? LockOwner{.process = peer->pid, .user = peer->uid} : LockOwner();
 }
 
 }  // namespace
@@ -63,12 +48,10 @@ Result<NamespaceLock::Taken> NamespaceLock::take(const std::string& name, const 
   constexpr auto kPause = std::chrono::milliseconds(10);
   // As many may ask who has the lock: their connections wait in the backlog and are never accepted.
   constexpr int kMostQuestions = 4096;
-  const AbstractName address = abstract_name(name);
+  const AbstractUnixName address = abstract_name(name);
   for (int i = 0; i < kTries; ++i) {
     PrivateDescriptor socket(open_socket());
-    const bool bound =
-        socket.get() >= 0 &&
-        ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address.address), address.length) == 0;
+    const bool bound = socket.get() >= 0 && address.bind(socket.get()) == 0;
     if (bound && ::listen(socket.get(), kMostQuestions) == 0) {
       return Taken{.lock = NamespaceLock(std::move(socket)), .owner = {}};
     }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -40,25 +39,6 @@ Descriptor make_socket() {
   return Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-socklen_t make_address(std::uint64_t process, sockaddr_un& address) {
-  const std::string name = fmt::format("tfabric-{:016x}", public_name(process));
-  address = {};
-  address.sun_family = AF_UNIX;
-  // A first byte of zero is the abstract namespace: the socket leaves no file behind (unix(7)).
-  std::memcpy(address.sun_path + 1, name.data(), name.size());
-  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-}
-
-// Of the process that connected, or that called listen(); not of one that has got the socket since.
-std::optional<ucred> credentials_of(int socket) {
-  ucred credentials{};
-  socklen_t size = sizeof credentials;
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
-    return std::nullopt;
-  }
-  return credentials;
-}
-
 void log_stranger(const ucred& stranger) {
   static std::once_flag once;
   std::call_once(once, [&] {
@@ -75,6 +55,10 @@ std::uint64_t public_name(std::uint64_t process) {
   // The process's number is the key of a keyed hash, from whose result the key cannot be found.
   constexpr std::array<std::byte, 1> kText{};
   return siphash64({.k0 = process, .k1 = kMagic}, kText) | 1;  // not 0
+}
+
+AbstractUnixName socket_name(std::uint64_t process) {
+  return AbstractUnixName(fmt::format("tfabric-{:016x}", public_name(process)));
 }
 
 std::string LocalPeer::to_string() const {
@@ -109,10 +93,7 @@ Result<Descriptor> listen_locally(std::uint64_t process) {
   if (made.get() < 0) {
     return Error{Errc::system, fmt::format("cannot make a Unix socket: {}", reason())};
   }
-  sockaddr_un address;
-  const socklen_t size = make_address(process, address);
-  if (bind(made.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      listen(made.get(), kBacklog) != 0) {
+  if (socket_name(process).bind(made.get()) != 0 || listen(made.get(), kBacklog) != 0) {
     return Error{Errc::system, fmt::format("cannot listen on the Unix socket @tfabric-{:016x}: {}",
                                            public_name(process), reason())};
   }
@@ -124,9 +105,7 @@ Result<std::optional<LocalConnection>> dial_locally(std::uint64_t process) {
   if (made.get() < 0) {
     return Error{Errc::system, fmt::format("cannot make a Unix socket: {}", reason())};
   }
-  sockaddr_un address;
-  const socklen_t size = make_address(process, address);
-  if (connect(made.get(), reinterpret_cast<sockaddr*>(&address), size) != 0) {
+  if (socket_name(process).connect(made.get()) != 0) {
     if (errno == EAGAIN || errno == EINTR) {
       return std::optional<LocalConnection>();
     }
@@ -137,7 +116,7 @@ Result<std::optional<LocalConnection>> dial_locally(std::uint64_t process) {
                                    public_name(process))
                      : fmt::format("cannot connect to @tfabric-{:016x}: {}", public_name(process), reason())};
   }
-  const auto listener = credentials_of(made.get());
+  const auto listener = unix_peer_of(made.get());
   if (!listener || listener->uid != geteuid()) {
     return Error{Errc::remote,
                  fmt::format("the peer's socket @tfabric-{:016x} is process {}'s of user {}, and only "
@@ -157,7 +136,7 @@ LocalArrival accept_locally(int listener) {
     log_lack();
     return {.kind = LocalArrival::Kind::failed, .connection = {}};
   }
-  const auto peer = credentials_of(taken.get());
+  const auto peer = unix_peer_of(taken.get());
   if (!peer || peer->uid != geteuid()) {
     if (peer) {
       log_stranger(*peer);

@@ -21,12 +21,15 @@
 #include "base/descriptor.h"
 #include "base/fork_guard.h"
 #include "base/result.h"
+#include "base/unix_socket.h"
 
 namespace tfabric::rails {
 
 // Returns the number by which sockets, addresses and messages call a process. Anyone may know it: the
 // process's own number does not follow from it.
 [[nodiscard]] std::uint64_t public_name(std::uint64_t process);
+// Returns the name of the process's socket.
+[[nodiscard]] AbstractUnixName socket_name(std::uint64_t process);
 
 struct LocalMessage {
   enum class Kind : std::uint16_t {

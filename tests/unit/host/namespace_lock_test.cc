@@ -2,14 +2,13 @@
 
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <catch2/catch.hpp>
-#include <cstddef>
-#include <cstring>
+
+#include "base/unix_socket.h"
 
 using namespace tfabric;
 using namespace tfabric::host;
@@ -66,11 +65,7 @@ TEST_CASE("names that are too long for a socket are told apart") {
 TEST_CASE("a name that somebody has without listening is taken, by none of ours") {
   const std::string name = name_of("silent"), text = "tfabric " + name;
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, text.data(), text.size());
-  REQUIRE(bind(socket, reinterpret_cast<const sockaddr*>(&address),
-               static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size())) == 0);
+  REQUIRE(AbstractUnixName(text).bind(socket) == 0);
   const auto taken = NamespaceLock::take(name);
   REQUIRE(taken.ok());
   CHECK_FALSE(taken->lock);

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -129,15 +128,6 @@ int as_other_user(const std::function<int()>& what) {
   REQUIRE(waitpid(child, &status, 0) == child);
   REQUIRE(WIFEXITED(status));
   return WEXITSTATUS(status);
-}
-
-sockaddr_un address_of_name(std::uint64_t process, socklen_t& size) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string name = fmt::format("tfabric-{:016x}", public_name(process));
-  std::memcpy(address.sun_path + 1, name.data(), name.size());
-  size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  return address;
 }
 
 }  // namespace
@@ -290,12 +280,11 @@ TEST_CASE("messages that are none are refused, whatever they contain") {
 TEST_CASE(
     "processes of another user are refused, those that connect and those that listen in a peer's place") {
   End a;
-  socklen_t size = 0;
-  const sockaddr_un address = address_of_name(a.rail->process(), size);
+  const AbstractUnixName address = socket_name(a.rail->process());
   const int refused = as_other_user([&] {
     const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
     char byte = 0;
-    if (connect(socket, reinterpret_cast<const sockaddr*>(&address), size) != 0) {
+    if (address.connect(socket) != 0) {
       return 1;
     }
     return recv(socket, &byte, 1, 0) <= 0 ? 0 : 2;
@@ -307,7 +296,7 @@ TEST_CASE(
   CHECK(refused == 0);
   // The name of a process that has ended can be taken by anyone.
   const std::uint64_t absent = 0x5eed'0000'0000'0002;
-  const sockaddr_un squatted = address_of_name(absent, size);
+  const AbstractUnixName squatted = socket_name(absent);
   std::array<int, 2> ready{}, done{};
   REQUIRE((pipe(ready.data()) == 0 && pipe(done.data()) == 0));
   std::string refusal;
@@ -320,8 +309,7 @@ TEST_CASE(
   const int squatter = as_other_user([&] {
     const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
     char byte = 0;
-    if (bind(socket, reinterpret_cast<const sockaddr*>(&squatted), size) != 0 || listen(socket, 8) != 0 ||
-        write(ready[1], "x", 1) != 1) {
+    if (squatted.bind(socket) != 0 || listen(socket, 8) != 0 || write(ready[1], "x", 1) != 1) {
       return 1;
     }
     close(done[1]);
@@ -428,9 +416,7 @@ TEST_CASE("a process without a descriptor left keeps connections waiting, and it
   const std::uint64_t process = a.rail->process();  // before: UBSan looks at an object through a pipe
   const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
   REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
-  socklen_t size = 0;
-  const sockaddr_un address = address_of_name(process, size);
-  const int connected = connect(socket, reinterpret_cast<const sockaddr*>(&address), size);
+  const int connected = socket_name(process).connect(socket);
   const bool sent = send_locally(socket, {.from = kPeer, .to = process});
   usleep(1'000'000);
   REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
