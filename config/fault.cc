@@ -17,8 +17,8 @@ constexpr const char* kForm =
     "RAIL:KIND@START[+DURATION[/PERIOD]], like \"eth1:down@5s+3s\" or \"*:silent@10s+1s/30s\"";
 constexpr const char* kUntimedForm = "RAIL:KIND, like \"eth1:down\" or \"*:loss=1%\"";
 constexpr const char* kKinds =
-    "down, silent, silent-in, silent-out, driver-stall, freeze, loss with a share like loss=1%, or rate with "
-    "bits a second like rate=1G";
+    "down, silent, silent-in, silent-out, driver-stall, freeze, loss with a share like loss=1%, rate with "
+    "bits a second like rate=1G, or delay with a time like delay=5ms";
 constexpr const char* kTime = "a number with ms, s or min, like 500ms, of a day at most";
 
 constexpr std::string_view kFreeze = "freeze";
@@ -59,6 +59,13 @@ std::string read_kind(std::string_view text, Fault& fault) {
     return fault.rate > 0
                ? ""
                : fmt::format("rate is \"{}\", expected bits a second like 500M or 1G, above 0", value);
+  }
+  if (name == "delay") {
+    fault.kind = FaultKind::delay;
+    fault.delay = parse_time(value).value_or(Duration::zero());
+    return fault.delay >= Fault::kLeast && fault.delay <= Fault::kMostDelay
+               ? ""
+               : fmt::format("delay is \"{}\", expected a time like 5ms, from 1ms to 500ms", value);
   }
   return fmt::format("\"{}\" is no kind of fault, expected {}", text, kKinds);
 }

@@ -27,6 +27,7 @@ enum class FaultKind : std::uint8_t {
   silent_out,    // nothing goes out
   loss,          // a share of the packets is lost, in both directions
   rate,          // no more goes out than so many bits a second
+  delay,         // what goes out leaves so much later
   driver_stall,  // the driver takes no packet; what comes in does
   freeze,        // the process does not run its network; of no rail
 };
@@ -38,6 +39,7 @@ struct Fault {
   FaultKind kind = FaultKind::down;
   double loss = 0;            // the share, above 0 and up to 1
   std::uint64_t rate = 0;     // bit/s
+  Duration delay{};           // from kLeast to kMostDelay
   Duration start{};           // since the rail was opened
   Duration lasts = kForEver;  // at least kLeast
   Duration period{};          // begins again so long after each beginning; 0: happens once
@@ -48,11 +50,14 @@ struct Fault {
 
   // Links are looked at once a millisecond.
   static constexpr Duration kLeast = std::chrono::milliseconds(1);
+  // Well below the second after which a driver that takes nothing counts as stalled.
+  static constexpr Duration kMostDelay = std::chrono::milliseconds(500);
 };
 
 // Returns true if an RDMA port can have it, whose packets an HCA sends and answers by itself.
 [[nodiscard]] constexpr bool is_for_ports(FaultKind kind) {
-  return kind != FaultKind::loss && kind != FaultKind::driver_stall && kind != FaultKind::freeze;
+  return kind != FaultKind::loss && kind != FaultKind::delay && kind != FaultKind::driver_stall &&
+         kind != FaultKind::freeze;
 }
 
 // The most that one text may have.

@@ -65,6 +65,8 @@ void check(const Fault& fault) {
   require(fault.period == Duration::zero() || (fault.period > fault.lasts && fault.period <= kDay));
   require((fault.loss > 0 && fault.loss <= 1) == (fault.kind == FaultKind::loss));
   require((fault.rate > 0) == (fault.kind == FaultKind::rate));
+  require((fault.delay >= Fault::kLeast && fault.delay <= Fault::kMostDelay) ==
+          (fault.kind == FaultKind::delay));
 }
 
 void check(const Config& config) {

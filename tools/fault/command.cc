@@ -148,7 +148,7 @@ void add_fault(CLI::App& app, int& exit_code) {
       ->add_option("fault", arguments->faults,
                    "what happens: RAIL:KIND, or several of them with ';' between; RAIL is a rail's name, or "
                    "'*' for each. Kinds: down, silent, silent-in, silent-out, loss=SHARE, rate=BITS, "
-                   "driver-stall; and freeze, without a rail")
+                   "delay=TIME, driver-stall; and freeze, without a rail")
       ->type_name("FAULT");
   stat::add_selection(*fault, arguments->selection);
   fault->add_option("--for", arguments->duration, "how long it lasts, from 1ms to 60min, as 10s")

@@ -25,6 +25,9 @@ void add(const config::Fault& fault, FaultEffect& effect) {
     case config::FaultKind::rate:
       effect.rate = effect.rate == 0 ? fault.rate : std::min(effect.rate, fault.rate);
       break;
+    case config::FaultKind::delay:
+      effect.delay += fault.delay;
+      break;
     case config::FaultKind::driver_stall:
       effect.driver_stalls = true;
       break;

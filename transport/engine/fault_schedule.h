@@ -19,6 +19,7 @@ struct FaultEffect {
   bool nothing_in = false, nothing_out = false;
   double loss = 0;         // the share of packets, in each direction
   std::uint64_t rate = 0;  // bit/s; 0: no limit
+  Duration delay{};        // of what goes out
   bool driver_stalls = false;
   bool frozen = false;  // of the process as a whole
 
@@ -27,8 +28,8 @@ struct FaultEffect {
 
 // Adds what the fault does at that time, if it is there.
 void take_part(const config::Fault& fault, Duration since_opening, FaultEffect& effect);
-// Returns the effect of all faults together: losses add up as of independent causes, and the lowest rate
-// counts.
+// Returns the effect of all faults together: losses add up as of independent causes, delays as of one way
+// after the other, and the lowest rate counts.
 [[nodiscard]] FaultEffect effect_of(std::span<const config::Fault> faults, Duration since_opening);
 
 }  // namespace tfabric::engine

@@ -83,9 +83,10 @@ std::string FaultControl::why_not(const config::Fault& fault) const {
     }
     some |= rail.takes(fault);
     if (fault.rail == rail.name && !rail.takes(fault)) {
-      return rail.is_port ? "its packets are an HCA's, which cannot lose some of them or stall on purpose"
-                          : "its packets are the kernel's, or the process has started without it: "
-                            "nothing can be done to it";
+      return rail.is_port
+                 ? "its packets are an HCA's, which cannot lose or delay some of them or stall on purpose"
+                 : "its packets are the kernel's, or the process has started without it: "
+                   "nothing can be done to it";
     }
   }
   if (some) {

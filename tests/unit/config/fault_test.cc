@@ -43,6 +43,7 @@ TEST_CASE("each kind of fault is read, with its times") {
                    {" eth1:silent-out@2min+1s/30s ; ", FaultKind::silent_out, 120s, 1s, 30s},
                    {"eth1:loss=1%@250ms+1min/24min", FaultKind::loss, 250ms, 60s, std::chrono::minutes(24)},
                    {"eth1:rate=1G@2s+4s", FaultKind::rate, 2s, 4s, 0s},
+                   {"eth1:delay=5ms@2s+4s", FaultKind::delay, 2s, 4s, 0s},
                    {"eth1:driver-stall@2s+4s", FaultKind::driver_stall, 2s, 4s, 0s}}));
   INFO(row.text);
   const Fault fault = only_fault(row.text);
@@ -108,11 +109,13 @@ TEST_CASE("a freeze is of the process, and of none of its rails") {
   CHECK_THAT(config->rehearsal, !Contains("changes nothing"));
 }
 
-TEST_CASE("a fault's value is a share of packets, or bits a second") {
+TEST_CASE("a fault's value is a share of packets, bits a second, or a time") {
   CHECK(only_fault("a:loss=0.25@1s").loss == 0.25);
   CHECK(only_fault("a:loss=100%@1s").loss == 1);
   CHECK(only_fault("a:rate=2.5G@1s").rate == 2'500'000'000);
   CHECK(only_fault("a:rate=64Kbit@1s").rate == 64'000);
+  CHECK(only_fault("a:delay=1ms@1s").delay == 1ms);
+  CHECK(only_fault("a:delay=0.5s@1s").delay == Fault::kMostDelay);
 }
 
 TEST_CASE("a rail's name may look like another part of a fault") {
@@ -150,6 +153,9 @@ TEST_CASE("what is wrong with a fault is named, with what is expected and the ri
       {"eth1:loss=101%@5s", "loss is \"101%\""},
       {"eth1:rate=fast@5s", "rate is \"fast\", expected bits a second like 500M"},
       {"eth1:rate=0@5s", "rate is \"0\""},
+      {"eth1:delay=5@5s", "delay is \"5\", expected a time like 5ms, from 1ms to 500ms"},
+      {"eth1:delay=999us@5s", "delay is \"999us\""},
+      {"eth1:delay=501ms@5s", "delay is \"501ms\""},
       {"eth1:down@", "the start is \"\", expected a number with ms, s or min"},
       {"eth1:down@5", "the start is \"5\""},
       {"eth1:down@-5s", "the start is \"-5s\""},
@@ -206,16 +212,17 @@ TEST_CASE("each rail gets its faults, and the line for the log names those that 
 
 TEST_CASE("faults are for RDMA ports, too, if these can have them") {
   const bool rails = GENERATE(false, true);
-  const auto config =
-      load_environment({{kFaultVariable, "mlx5_0:1:silent@1s+2s;*:rate=1G@2s;mlx5_0:1:loss=1%@3s"},
-                        {"TFABRIC_TCP_RAILS", rails ? "af_packet:eth1,addresses=10.0.0.1/24" : ""}});
+  const auto config = load_environment(
+      {{kFaultVariable, "mlx5_0:1:silent@1s+2s;*:rate=1G@2s;mlx5_0:1:loss=1%@3s;mlx5_0:1:delay=5ms@3s"},
+       {"TFABRIC_TCP_RAILS", rails ? "af_packet:eth1,addresses=10.0.0.1/24" : ""}});
   REQUIRE(config.ok());
   REQUIRE((!rails || config->tcp.rails[0].faults.size() == 1));
   REQUIRE(config->rdma.faults.size() == 2);
   CHECK((config->rdma.faults[0].rail == "mlx5_0:1" && config->rdma.faults[0].kind == FaultKind::silent));
   CHECK(config->rdma.faults[1].kind == FaultKind::rate);
   CHECK_THAT(config->rehearsal, Contains("\"mlx5_0:1:silent@1s+2s\" is for RDMA ports of that name alone") &&
-                                    Contains("\"mlx5_0:1:loss=1%@3s\" changes nothing here"));
+                                    Contains("\"mlx5_0:1:loss=1%@3s\" changes nothing here") &&
+                                    Contains("\"mlx5_0:1:delay=5ms@3s\" changes nothing here"));
 }
 
 TEST_CASE("a fault of a rail of the kernel's TCP changes nothing, and the line for the log says so") {

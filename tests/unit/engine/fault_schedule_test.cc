@@ -54,6 +54,7 @@ TEST_CASE("each kind does what it says, and several act together") {
   CHECK(effect("a:silent-out@1s;a:silent-in@2s") == FaultEffect{.nothing_out = true});
   CHECK(effect("a:loss=50%@1s;a:loss=50%@0s+3s").loss == Approx(0.75));
   CHECK(effect("a:rate=2G@1s;a:rate=1G@1s;a:rate=3G@0s").rate == 1'000'000'000);
+  CHECK(effect("a:delay=5ms@1s;a:delay=3ms@0s") == FaultEffect{.delay = 8ms});
   CHECK(effect("a:driver-stall@1s") == FaultEffect{.driver_stalls = true});
   CHECK(effect("freeze@1s") == FaultEffect{.frozen = true});
 }

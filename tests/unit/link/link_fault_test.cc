@@ -201,6 +201,97 @@ TEST_CASE("a driver that stalls on purpose takes nothing, which counts as a stal
   CHECK(Lonely::in_use() == lonely.at_rest);
 }
 
+TEST_CASE(
+    "what is late leaves after its delay, or a millisecond more, in its order, and at once when the fault "
+    "ends") {
+  Lonely lonely("test:delay=5ms@1s+1s");
+  Link& link = *lonely.link;
+  std::vector<Duration> arrivals;
+  const auto pass = [&](Duration from, Duration to) {  // a packet each millisecond
+    for (Duration at = from; at < to; at += 1ms) {
+      link.watch(kOpened + 1s + at);
+      REQUIRE(lonely.stage(1) == 1);
+      link.flush();
+      for (int received = lonely.receive(); received > 0; --received) {
+        arrivals.push_back(at);
+      }
+    }
+  };
+  pass(0ms, 20ms);
+  REQUIRE(arrivals.size() == 14);
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    CHECK(arrivals[i] == std::chrono::milliseconds(i + 6));
+  }
+  CHECK_FALSE(link.idle());
+  CHECK(link.link_up());
+  SECTION("the fault ends") {
+    link.watch(kOpened + 2s);
+    CHECK(link.idle());
+    CHECK(lonely.receive() == 6);
+    CHECK(lonely.rehearsal->lost() == 0);
+  }
+  SECTION("nothing else is sent") {
+    link.watch(kOpened + 1s + 25ms);
+    CHECK(link.idle());
+    CHECK(lonely.receive() == 6);
+  }
+  SECTION("what waits is dropped") {
+    link.drop_staged();
+    CHECK(link.idle());
+    CHECK(lonely.rehearsal->lost() == 6);
+  }
+  SECTION("the port is closed") {
+    lonely.link.reset();
+    CHECK(lonely.rehearsal->lost() == 6);
+  }
+  CHECK(Lonely::in_use() == lonely.at_rest);
+}
+
+TEST_CASE("no more is late at a time than there is room for: more waits, as for a busy driver") {
+  Lonely lonely("test:delay=5ms@0s");
+  Link& link = *lonely.link;
+  int sent = 0;
+  for (int burst = 0; burst < 100; ++burst) {
+    sent += lonely.stage(64);
+    link.flush();
+  }
+  CHECK(sent == LinkFault::kMostLate + Link::kStage);
+  CHECK(lonely.receive() == 0);
+  CHECK_FALSE(link.has_room());
+  int arrived = 0;
+  for (Duration at = 6ms; at < 40ms; at += 6ms) {
+    link.watch(kOpened + at);
+    for (int burst = 0; burst < 4; ++burst) {
+      link.flush();
+      arrived += lonely.receive();
+    }
+  }
+  CHECK(arrived == sent);
+  CHECK(link.idle());
+  CHECK_FALSE(link.stalled(kOpened + 40ms));
+  CHECK(lonely.rehearsal->lost() == 0);
+  CHECK(Lonely::in_use() == lonely.at_rest);
+}
+
+TEST_CASE("what is late is lost when the link falls silent, and stays while the driver stalls") {
+  const bool stalls = GENERATE(false, true);
+  Lonely lonely(stalls ? "test:delay=5ms@0s+30ms;test:driver-stall@10ms+10ms"
+                       : "test:delay=5ms@0s+30ms;test:silent-out@10ms+10ms");
+  Link& link = *lonely.link;
+  link.watch(kOpened + 9ms);
+  REQUIRE(lonely.stage(10) == 10);
+  link.flush();
+  link.watch(kOpened + 10ms);
+  link.flush();
+  link.watch(kOpened + 19ms);
+  CHECK(lonely.receive() == 0);
+  CHECK(link.idle() == !stalls);
+  link.watch(kOpened + 20ms);
+  CHECK(lonely.receive() == (stalls ? 10 : 0));
+  CHECK(lonely.rehearsal->lost() == (stalls ? 0u : 10u));
+  CHECK(Lonely::in_use() == lonely.at_rest);
+}
+
 TEST_CASE("an engine that is frozen takes no turn, and goes on afterwards") {
   const auto whole = rehearsal_of("freeze@0s+60min", monotonic_now() - 30min);
   test::Loop loop({}, {.rehearsal = whole});
@@ -311,7 +402,7 @@ TEST_CASE(
     "connections survive what is lost and held, and no buffer stays behind, with payload in other memory") {
   // Retransmission time-outs double from 5 ms: all of them could fall into a silence that comes every 20 ms.
   const std::string faults =
-      GENERATE("eth1:loss=3%@0s", "eth1:rate=400M@0s", "eth1:silent@0s+7ms/23ms",
+      GENERATE("eth1:loss=3%@0s", "eth1:rate=400M@0s", "eth1:delay=2ms@0s", "eth1:silent@0s+7ms/23ms",
                "eth1:silent-out@0s+6ms/17ms;eth1:loss=1%@0s;eth1:rate=900M@0s", "eth1:down@0s+7ms/23ms");
   INFO(faults);
   Failing failing(faults);
@@ -324,7 +415,8 @@ TEST_CASE(
     text[i] = static_cast<char>('a' + i * i % 23);
   }
   // Again and again, because a fast host may send all of it between two faults.
-  const bool loses = faults.find("rate=400M") == std::string::npos;
+  const bool loses =
+      faults.find("rate=400M") == std::string::npos && faults.find("delay") == std::string::npos;
   std::string sent;
   do {
     REQUIRE(flow->connection().send({.data = reinterpret_cast<const std::byte*>(text.data()),

@@ -208,24 +208,29 @@ bool Link::send_frame(std::span<const std::byte> frame) {
 }
 
 void Link::flush() {
-  if (staged_ == 0) {
+  if (idle()) {
     return;
   }
-  const std::uint16_t sent = fault_ == nullptr ? port_->transmit(std::span(stage_).first(staged_))
-                                               : transmit_some(std::span(stage_).first(staged_));
-  counters_.tx_packets += sent;
-  counters_.tx_stalls += sent < staged_ ? 1 : 0;
-  std::copy(stage_.begin() + sent, stage_.begin() + staged_, stage_.begin());
-  staged_ = static_cast<std::uint16_t>(staged_ - sent);
+  const std::span<rte_mbuf*> staged = std::span(stage_).first(staged_);
+  const std::uint16_t taken = fault_ == nullptr ? port_->transmit(staged) : transmit_some(staged);
+  counters_.tx_packets += taken;
+  counters_.tx_stalls += taken < staged_ ? 1 : 0;
+  std::copy(stage_.begin() + taken, stage_.begin() + staged_, stage_.begin());
+  staged_ = static_cast<std::uint16_t>(staged_ - taken);
 }
 
 std::uint16_t Link::transmit_some(std::span<rte_mbuf*> staged) {
   staged_ = fault_->lose_staged(staged);
-  const std::uint16_t admitted = fault_->admit(staged.first(staged_));
-  // The port takes no empty burst.
-  const std::uint16_t sent = admitted == 0 ? std::uint16_t{0} : port_->transmit(staged.first(admitted));
-  fault_->refuse(staged.subspan(sent, admitted - sent), static_cast<std::uint16_t>(staged_ - sent));
-  return sent;
+  const std::span<rte_mbuf*> admitted = staged.first(fault_->admit(staged.first(staged_)));
+  std::uint16_t taken = 0;
+  if (fault_->delays()) {
+    taken = fault_->hold(admitted);
+    fault_->release(*port_);
+  } else if (!admitted.empty()) {  // the port takes no empty burst
+    taken = port_->transmit(admitted);
+  }
+  fault_->refuse(admitted.subspan(taken), static_cast<std::uint16_t>(staged_ - taken));
+  return taken;
 }
 
 bool Link::make_room() {
@@ -252,6 +257,9 @@ void Link::watch(Instant now) {
     fault_->look(now);
     if (acted && !fault_->acts()) {
       stalled_since_ = now;  // the driver is not to be blamed for what a rehearsal has held back
+    }
+    if (fault_->holds()) {
+      flush();
     }
   }
   const bool was_away = is_away();

@@ -104,7 +104,9 @@ class Link final : public lane::StreamCarrier {
   bool send_frame(std::span<const std::byte> frame) TF_IN_TURN;
   // Gives the driver what is staged. What the driver does not take stays.
   void flush() TF_IN_TURN;
-  [[nodiscard]] bool idle() const TF_IN_TURN { return staged_ == 0; }
+  [[nodiscard]] bool idle() const TF_IN_TURN {
+    return staged_ == 0 && (fault_ == nullptr || !fault_->holds());
+  }
   // Returns true if packets still refer to payload memory, after asking the driver to take what is staged and
   // to free what it has sent.
   [[nodiscard]] bool holds_payload() TF_IN_TURN;
@@ -146,7 +148,7 @@ class Link final : public lane::StreamCarrier {
     return segment.segment_size != 0 && super_segment_ == 0;
   }
   bool send_packet(const net::LinkHeader& header, const stack::SegmentOut& segment);
-  // Gives the driver what a rehearsal lets pass. Returns how many packets it has taken.
+  // Gives the driver what a rehearsal lets pass. Returns how many packets are not staged any more.
   [[gnu::cold]] std::uint16_t transmit_some(std::span<rte_mbuf*> staged) TF_IN_TURN;
 
   Tcp* tcp_ = nullptr;  // null: it is no engine's yet

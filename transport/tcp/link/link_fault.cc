@@ -1,6 +1,7 @@
 #include "transport/tcp/link/link_fault.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -24,6 +25,7 @@ void LinkFault::look(Instant now) {
   rehearsal_->report(now);
   const std::uint64_t before = effect_.rate;
   effect_ = rehearsal_->effect(now);
+  now_ = now;
   if (effect_.rate == 0) {
     return;
   }
@@ -50,6 +52,7 @@ std::uint16_t LinkFault::lose_staged(std::span<rte_mbuf*> staged) {
     rte_pktmbuf_free_bulk(staged.data(), static_cast<unsigned>(staged.size()));
     rehearsal_->count_lost(staged.size());
     offered_ = 0;
+    lose_late();
   } else {
     offered_ = static_cast<std::uint16_t>(offered_ + lose(staged.subspan(offered_)));
   }
@@ -92,6 +95,41 @@ void LinkFault::refuse(std::span<rte_mbuf* const> packets, std::uint16_t staged)
   for (const rte_mbuf* packet : packets) {
     credit_ += rte_pktmbuf_pkt_len(packet);
   }
+}
+
+std::uint16_t LinkFault::hold(std::span<rte_mbuf* const> packets) {
+  const std::size_t count = std::min(packets.size(), kMostLate - late_.size());
+  for (rte_mbuf* packet : packets.first(count)) {
+    late_.push_back({.since = now_, .packet = packet});
+  }
+  return static_cast<std::uint16_t>(count);
+}
+
+// What came since look() was called came up to an interval later than that: so much later, or a little more.
+bool LinkFault::is_due(const Late& late) const {
+  return effect_.delay == Duration::zero() || now_ - late.since >= effect_.delay + config::Fault::kLeast;
+}
+
+void LinkFault::release(nic::Port& port) {
+  for (bool all = !effect_.driver_stalls; all;) {
+    std::array<rte_mbuf*, 64> due;
+    std::uint16_t count = 0;
+    for (; count < due.size() && count < late_.size() && is_due(late_[count]); ++count) {
+      due[count] = late_[count].packet;
+    }
+    // The port takes no empty burst.
+    const std::uint16_t taken = count == 0 ? std::uint16_t{0} : port.transmit(std::span(due).first(count));
+    late_.erase(late_.begin(), late_.begin() + taken);
+    all = taken == due.size();
+  }
+}
+
+void LinkFault::lose_late() {
+  for (const Late& late : late_) {
+    rte_pktmbuf_free(late.packet);
+  }
+  rehearsal_->count_lost(late_.size());
+  late_.clear();
 }
 
 }  // namespace tfabric::link

@@ -121,9 +121,11 @@ TEST_CASE("a process that is frozen on purpose does nothing with its comms, and 
   RehearsingHosts hosts;
   TwoHosts::Comms comms = hosts.connect();
   exchange(hosts, comms, 100);
-  REQUIRE(hosts.ask("rehearse 1s mlx5_0:1:loss=1%") ==
-          "no in \"mlx5_0:1:loss=1%\": its packets are an HCA's, which cannot lose some of them or stall on "
-          "purpose");
+  for (const std::string fault : {"mlx5_0:1:loss=1%", "mlx5_0:1:delay=5ms"}) {
+    REQUIRE(hosts.ask("rehearse 1s " + fault) ==
+            "no in \"" + fault +
+                "\": its packets are an HCA's, which cannot lose or delay some of them or stall on purpose");
+  }
   REQUIRE(hosts.ask("rehearse 600ms freeze") == "ok");
   Duration longest{};
   for (const Instant begin = monotonic_now(); monotonic_now() - begin < 1500ms;) {
