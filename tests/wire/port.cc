@@ -10,7 +10,6 @@
 #include "config/value.h"
 #include "host/interfaces.h"
 #include "transport/tcp/nic/device_arguments.h"
-#include "transport/tcp/nic/offloads.h"
 #include "transport/tcp/nic/packet_socket.h"
 #include "transport/tcp/nic/wire_sockets.h"
 
@@ -32,17 +31,11 @@ std::span<const std::byte> MbufStore::head(const Frame& frame) const {
   return {rte_pktmbuf_mtod(packet, const std::byte*), packet->data_len};
 }
 
-std::span<std::byte> MbufStore::writable(Frame& frame) {
+std::span<std::byte> MbufStore::writable(const Frame& frame) {
   // Frames come from receive queues and have one reference, so a single buffer is not shared.
-  if (packet_of(frame)->nb_segs > 1) {
-    rte_mbuf* whole = nic::linearised_copy(*packet_of(frame), pool_.get());
-    if (whole == nullptr) {
-      return {};
-    }
-    rte_pktmbuf_free(packet_of(frame));
-    frame = frame_of(whole);
-  }
-  return {rte_pktmbuf_mtod(packet_of(frame), std::byte*), frame.size};
+  return packet_of(frame)->nb_segs > 1
+             ? std::span<std::byte>()
+             : std::span<std::byte>{rte_pktmbuf_mtod(packet_of(frame), std::byte*), frame.size};
 }
 
 std::optional<Frame> MbufStore::copy(const Frame& frame) {

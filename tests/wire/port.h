@@ -29,7 +29,7 @@ class MbufStore final : public FrameStore {
   explicit MbufStore(std::shared_ptr<rte_mempool> pool) : pool_(std::move(pool)) {}
 
   [[nodiscard]] std::span<const std::byte> head(const Frame& frame) const override;
-  [[nodiscard]] std::span<std::byte> writable(Frame& frame) override;
+  [[nodiscard]] std::span<std::byte> writable(const Frame& frame) override;
   [[nodiscard]] std::optional<Frame> copy(const Frame& frame) override;
   void release(const Frame& frame) override;
 

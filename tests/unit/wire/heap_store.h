@@ -21,7 +21,7 @@ class HeapStore final : public FrameStore {
   static const Bytes& bytes_of(const Frame& frame) { return *static_cast<const Bytes*>(frame.handle); }
 
   [[nodiscard]] std::span<const std::byte> head(const Frame& frame) const override { return bytes_of(frame); }
-  [[nodiscard]] std::span<std::byte> writable(Frame& frame) override {
+  [[nodiscard]] std::span<std::byte> writable(const Frame& frame) override {
     if (full) {
       return {};
     }

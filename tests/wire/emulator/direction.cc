@@ -102,7 +102,7 @@ void Direction::enqueue(Frame frame, Instant now) {
   serve_queue(now);
 }
 
-void Direction::mark(Frame& frame) {
+void Direction::mark(const Frame& frame) {
   if (mark_congestion(store_->writable(frame))) {
     ++statistics_.marked;
   }
@@ -175,8 +175,8 @@ void Direction::propagate(Frame frame, Instant departed) {
   schedule(frame, departed);
 }
 
-// Returns false if no buffer is free.
-bool Direction::damage(Frame& frame) {
+// Returns false if it cannot be changed.
+bool Direction::damage(const Frame& frame) {
   if (impairments_.corrupt <= 0 || !corrupts_.chance(impairments_.corrupt)) {
     return true;
   }

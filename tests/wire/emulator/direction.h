@@ -57,11 +57,11 @@ class Direction {
   [[nodiscard]] Instant head_start() const;
   void occupy_link(std::uint32_t bytes, Instant start);
   void propagate(Frame frame, Instant departed);
-  bool damage(Frame& frame);
+  bool damage(const Frame& frame);
   void duplicate(const Frame& frame, Instant departed);
   void schedule(const Frame& frame, Instant departed);
   void release_all();
-  void mark(Frame& frame);
+  void mark(const Frame& frame);
 
   FrameStore* store_;
   Impairments impairments_;

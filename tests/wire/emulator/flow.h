@@ -16,22 +16,17 @@ namespace tfabric::wire {
 // Returns a hash of the 5-tuple in the first bytes of a frame. As with most switches, the ports of TCP and
 // UDP are not used if the packet is a fragment. Frames without IP, and frames that are too short, are one
 // flow.
-[[nodiscard]] std::uint64_t flow_hash(std::span<const std::byte> head);
+[[nodiscard]] std::uint64_t flow_hash(std::span<const std::byte> frame);
 
 // Limits each flow to a rate, as clouds do. Each flow has a queue, of which only the end is stored.
 class FlowShaper {
  public:
-  // Further flows are not limited. Idle flows are forgotten to make room.
-  static constexpr std::size_t kMaxFlows = 4096;
-
   // Returns when a frame that arrives now may go on at `rate` bit/s; nothing if `queue_bytes` wait already.
   std::optional<Instant> admit(std::uint64_t flow, std::uint32_t bytes, std::uint64_t rate,
                                std::uint64_t queue_bytes, Instant now);
   void clear() { free_at_.clear(); }
 
  private:
-  bool make_room(Instant now);
-
   std::unordered_map<std::uint64_t, Instant> free_at_;  // by flow: when its last frame has gone on
 };
 
