@@ -42,26 +42,19 @@ bool wait_until(const Done& done, Duration limit) {
 
 // Whether each part of the mailbox is where this version has it.
 Result<bool> is_known(int file, const PageFile& page) {
-  std::size_t parts = 0, found = 0;
-  for (const Field& field : fields()) {
-    parts += field.table == Table::mailbox ? 1 : 0;
-  }
+  const TableSchema& mailbox = schema_of(Table::mailbox);
+  std::size_t found = 0;
   for (std::uint64_t i = 0; i < page.header.fields; ++i) {
     FieldEntry entry{};
     if (!read_one(file, entry, page.header.fields_at + i * page.header.field_bytes)) {
       return not_a_page("it was cut while it was read");
     }
-    if (text_in(entry.table) != kMailboxTable) {
-      continue;
-    }
-    for (const Field& field : fields()) {
-      found += field.table == Table::mailbox && text_in(entry.name) == field.name &&
-                       entry.offset == sizeof(SlotHeader) + field.offset && entry.size == field.size
-                   ? 1
-                   : 0;
-    }
+    found += std::count_if(mailbox.fields.begin(), mailbox.fields.end(), [&](const Field& field) {
+      return text_in(entry.table) == mailbox.name && text_in(entry.name) == field.name &&
+             entry.offset == field.offset && entry.size == field.size;
+    });
   }
-  return found == parts;
+  return found == mailbox.fields.size();
 }
 
 // Returns where the mailbox's facts are in the file; nothing if the page has no mailbox.
@@ -75,7 +68,7 @@ Result<std::optional<std::uint64_t>> find_mailbox(int file) {
     if (!table) {
       return table.error();
     }
-    if (text_in(table->name) != kMailboxTable || table->used == 0 || table->slots == 0) {
+    if (text_in(table->name) != schema_of(Table::mailbox).name || table->used == 0 || table->slots == 0) {
       continue;
     }
     const Result<bool> known = is_known(file, *page);

@@ -34,11 +34,9 @@ bool is_among(const struct stat& file, const Found& found) {
 
 // When one of its engines was turned last; nothing if none was, before `now`.
 std::optional<Instant> last_turn_of(const Snapshot& snapshot, Instant now) {
-  const ReadTable& engines = snapshot.table("engine");
   std::uint64_t last = 0;
-  for (const ReadRow& row : engines.rows) {
-    const std::uint64_t turned = engines.number(row, "turned_at").value_or(0);
-    last = turned <= in_nanoseconds(now) ? std::max(last, turned) : last;
+  for (const auto& engine : rows_of<EngineFacts>(snapshot)) {
+    last = engine.turned_at <= in_nanoseconds(now) ? std::max(last, engine.turned_at) : last;
   }
   return last == 0 ? std::nullopt : std::optional(Instant(Duration(static_cast<Duration::rep>(last))));
 }

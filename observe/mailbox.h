@@ -23,9 +23,6 @@
 
 namespace tfabric::observe {
 
-// The name of the table, which has one slot.
-inline constexpr const char* kMailboxTable = "mailbox";
-
 enum class Turn : std::uint8_t { free, asked, taken, answered };
 
 inline constexpr std::uint64_t turn_of(std::uint64_t exchange, Turn turn) {

@@ -50,8 +50,16 @@ std::uint32_t slots_of(Table table, std::uint32_t records) {
 // Slots whose memory is asked for at a time.
 std::uint32_t together_of(Table table) { return records_at(table) != 0 ? 8 : 64; }
 
+std::size_t number_of_fields() {
+  std::size_t all = 0;
+  for (const TableSchema& table : tables()) {
+    all += table.fields.size();
+  }
+  return all;
+}
+
 std::uint64_t fields_at() { return round_up(sizeof(PageHeader), 64); }
-std::uint64_t tables_at() { return round_up(fields_at() + fields().size() * sizeof(FieldEntry), 64); }
+std::uint64_t tables_at() { return round_up(fields_at() + number_of_fields() * sizeof(FieldEntry), 64); }
 
 // Returns where each table begins, and where the last one ends.
 std::array<std::uint64_t, kTables + 1> places(std::uint32_t records) {
@@ -115,7 +123,7 @@ void Page::describe(const Identity& identity) {
   PageHeader header{};
   header.layout = kLayout;
   header.header_bytes = sizeof header;
-  header.fields = static_cast<std::uint32_t>(fields().size());
+  header.fields = static_cast<std::uint32_t>(number_of_fields());
   header.field_bytes = sizeof(FieldEntry);
   header.fields_at = fields_at();
   header.tables = kTables;
@@ -129,18 +137,7 @@ void Page::describe(const Identity& identity) {
   put(header.host, identity.host);
   put(header.transport, identity.transport);
   put(header.job, identity.job);
-  std::size_t number = 0;
-  for (const Field& field : fields()) {
-    FieldEntry described{};
-    put(described.table, schema_of(field.table).name);
-    put(described.name, field.name);
-    described.offset = static_cast<std::uint16_t>(sizeof(SlotHeader) + field.offset);
-    described.size = field.size;
-    described.type = field.type;
-    described.unit = field.unit;
-    described.kind = field.kind;
-    std::memcpy(memory_ + fields_at() + number++ * sizeof described, &described, sizeof described);
-  }
+  std::byte* at = memory_ + fields_at();
   for (std::size_t i = 0; i < kTables; ++i) {
     const auto table = static_cast<Table>(i);
     TableEntry described{};
@@ -149,6 +146,17 @@ void Page::describe(const Identity& identity) {
     described.slots = place(table).slots;
     described.slot_bytes = place(table).slot_bytes;
     std::memcpy(&entry(table), &described, sizeof described);
+    for (const Field& field : schema_of(table).fields) {
+      FieldEntry of_field{.table = described.name,
+                          .offset = field.offset,
+                          .size = field.size,
+                          .type = field.type,
+                          .unit = field.unit,
+                          .kind = field.kind};
+      put(of_field.name, field.name);
+      std::memcpy(at, &of_field, sizeof of_field);
+      at += sizeof of_field;
+    }
   }
   std::memcpy(memory_, &header, sizeof header);
   // Last: without it, it is no page yet.

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "observe/page_file.h"
-#include "observe/ring.h"
+#include "observe/schema.h"
 
 namespace tfabric::observe {
 namespace {
@@ -35,6 +35,16 @@ std::optional<ReadRow> read_slot(int file, std::uint64_t at, std::span<std::byte
     return std::nullopt;
   }
   return ReadRow{.id = header.id, .torn = torn, .slot = {second.begin(), second.end()}};
+}
+
+template <class Number>
+std::optional<Number> number_in(const ReadField* field, const ReadRow& row, Type type) {
+  if (field == nullptr || field->type != type) {
+    return std::nullopt;
+  }
+  Number value = 0;
+  std::memcpy(&value, &row.slot[field->offset], sizeof value);
+  return value;
 }
 
 Status read_table(int file, const TableEntry& entry, ReadTable& table) {
@@ -72,23 +82,11 @@ const ReadField* ReadTable::field(std::string_view name) const {
 }
 
 std::optional<std::uint64_t> ReadTable::number(const ReadRow& row, std::string_view name) const {
-  const ReadField* found = field(name);
-  if (found == nullptr || found->type != Type::unsigned_number) {
-    return std::nullopt;
-  }
-  std::uint64_t value = 0;
-  std::memcpy(&value, &row.slot[found->offset], sizeof value);
-  return value;
+  return number_in<std::uint64_t>(field(name), row, Type::unsigned_number);
 }
 
 std::optional<std::int64_t> ReadTable::integer(const ReadRow& row, std::string_view name) const {
-  const ReadField* found = field(name);
-  if (found == nullptr || found->type != Type::signed_number) {
-    return std::nullopt;
-  }
-  std::int64_t value = 0;
-  std::memcpy(&value, &row.slot[found->offset], sizeof value);
-  return value;
+  return number_in<std::int64_t>(field(name), row, Type::signed_number);
 }
 
 std::string ReadTable::text(const ReadRow& row, std::string_view name) const {
@@ -97,6 +95,28 @@ std::string ReadTable::text(const ReadRow& row, std::string_view name) const {
     return {};
   }
   return text_in({reinterpret_cast<const char*>(&row.slot[found->offset]), found->size});
+}
+
+FactsReader::FactsReader(const ReadTable& table, Table which) {
+  for (const Field& field : schema_of(which).fields) {
+    const ReadField* theirs = table.field(field.name);
+    if (theirs != nullptr && theirs->type == field.type) {
+      known_.emplace_back(&field, theirs);
+    }
+  }
+}
+
+void FactsReader::read(const ReadRow& row, void* facts) const {
+  for (const auto& [ours, theirs] : known_) {
+    char* to = static_cast<char*>(facts) + ours->offset - sizeof(SlotHeader);
+    const auto* from = reinterpret_cast<const char*>(&row.slot[theirs->offset]);
+    if (ours->type == Type::text) {
+      const std::string text = text_in({from, theirs->size});
+      std::copy_n(text.begin(), std::min<std::size_t>(text.size(), ours->size - 1U), to);
+    } else {
+      std::memcpy(to, from, ours->size);
+    }
+  }
 }
 
 const ReadTable& Snapshot::table(std::string_view name) const {
@@ -141,7 +161,7 @@ Result<Snapshot> read_page(int file, Instant now) {
     const std::string name = text_in(entry.name);
     ReadTable& table = snapshot.tables[name];
     table.rows.clear();
-    if (name == kRingTable) {
+    if (name == schema_of(Table::ring).name) {
       table.left_out = entry.left_out;
       continue;  // ring_reader.h
     }

@@ -46,8 +46,6 @@ struct PacketOptions {
 static_assert(sizeof(PacketOptions) == kRecordBytes);
 
 inline constexpr std::uint32_t kMostRecords = 1024;
-// The name of the table.
-inline constexpr const char* kRingTable = "ring";
 
 // What the rings of a page have in common: where the page begins, and the number of records, a power of two
 // above 1, less one.

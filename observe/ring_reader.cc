@@ -6,6 +6,7 @@
 #include <span>
 
 #include "observe/page_file.h"
+#include "observe/schema.h"
 
 namespace tfabric::observe {
 namespace {
@@ -72,23 +73,15 @@ std::optional<RecordedFlow> read_ring(int file, std::uint64_t at, std::span<std:
 }
 
 // Nothing if it is not what it should be.
-std::optional<ReadKeepsake> read_keepsake(const ReadTable& table, const ReadRow& row) {
-  const auto number = [&](const char* name) { return table.number(row, name).value_or(0); };
-  const std::uint64_t at = number("records_at"), records = number("records"), written = number("written");
-  if (row.torn || number("record_bytes") != kRecordBytes || records == 0 || at > row.slot.size() ||
+std::optional<ReadKeepsake> read_keepsake(const KeepsakeFacts& facts, const ReadRow& row) {
+  const std::uint64_t at = facts.records_at, records = facts.records;
+  if (row.torn || facts.record_bytes != kRecordBytes || records == 0 || at > row.slot.size() ||
       records > (row.slot.size() - at) / kRecordBytes) {
     return std::nullopt;
   }
-  const std::uint64_t first = written > records ? written - records : 0;
-  ReadKeepsake kept{.number = number("number"),
-                    .comm = number("comm"),
-                    .kept_at = number("kept_at"),
-                    .rail = table.text(row, "rail"),
-                    .local = table.text(row, "local"),
-                    .peer = table.text(row, "peer"),
-                    .why = table.text(row, "why"),
-                    .recorded = {.flow = number("flow"), .packets = {}, .overwritten = first}};
-  add_all(std::span(row.slot).subspan(at), records, first, written, kept.recorded);
+  const std::uint64_t first = facts.written > records ? facts.written - records : 0;
+  ReadKeepsake kept{facts, {.flow = facts.flow, .packets = {}, .overwritten = first}};
+  add_all(std::span(row.slot).subspan(at), records, first, facts.written, kept.recorded);
   return kept;
 }
 
@@ -105,7 +98,8 @@ Result<std::vector<RecordedFlow>> read_rings(int file, const std::set<std::uint6
     if (!table) {
       return table.error();
     }
-    if (text_in(table->name) != kRingTable || table->slot_bytes < RingWriter::kRecordsAt + kRecordBytes) {
+    if (text_in(table->name) != schema_of(Table::ring).name ||
+        table->slot_bytes < RingWriter::kRecordsAt + kRecordBytes) {
       continue;
     }
     std::vector<std::byte> slot(table->slot_bytes);
@@ -123,10 +117,11 @@ Result<std::vector<RecordedFlow>> read_rings(int file, const std::set<std::uint6
 }
 
 std::vector<ReadKeepsake> keepsakes_of(const Snapshot& page) {
-  const ReadTable& table = page.table("keepsake");
+  const std::vector<Row<KeepsakeFacts>> facts = rows_of<KeepsakeFacts>(page);
+  const std::vector<ReadRow>& rows = page.table(schema_of(Table::keepsake).name).rows;
   std::vector<ReadKeepsake> keepsakes;
-  for (const ReadRow& row : table.rows) {
-    if (auto kept = read_keepsake(table, row)) {
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    if (auto kept = read_keepsake(facts[i], rows[i])) {
       keepsakes.push_back(std::move(*kept));
     }
   }

@@ -27,9 +27,7 @@ struct RecordedFlow {
 };
 
 // A copy of a flow's ring (observe/keepsake.h).
-struct ReadKeepsake {
-  std::uint64_t number = 0, comm = 0, kept_at = 0;
-  std::string rail, local, peer, why;
+struct ReadKeepsake : KeepsakeFacts {
   RecordedFlow recorded;
 };
 

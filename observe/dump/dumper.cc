@@ -55,14 +55,14 @@ class Bell {
 
 // The comm's flows first, then the others, as far as there is room for their packets.
 std::set<std::uint64_t> flows_for(const observe::Snapshot& page, std::uint64_t comm, std::uint64_t records) {
-  const observe::ReadTable& table = page.table("flow");
+  const std::vector<observe::Row<observe::FlowFacts>> living = observe::rows_of<observe::FlowFacts>(page);
   const std::size_t most = std::max<std::uint64_t>(1, kMostPackets / std::max<std::uint64_t>(1, records));
   std::set<std::uint64_t> flows;
   for (const bool own : {true, false}) {
-    for (const observe::ReadRow& row : table.rows) {
-      const bool is_own = comm != 0 && table.number(row, "comm") == comm;
+    for (const auto& flow : living) {
+      const bool is_own = comm != 0 && flow.comm == comm;
       if (flows.size() < most && is_own == own) {
-        flows.insert(row.id);
+        flows.insert(flow.id);
       }
     }
   }

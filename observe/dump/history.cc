@@ -20,6 +20,13 @@ void remark(Collected& flow, const observe::RecordedFlow& recorded, std::string 
   }
 }
 
+template <class Facts>
+void take_ends(const Facts& facts, History& history) {
+  history.rail = facts.rail.str();
+  history.local = facts.local.str();
+  history.peer = facts.peer.str();
+}
+
 // Adds the packets that are before all that is known so far.
 void put_before(Collected& flow, const observe::RecordedFlow& recorded) {
   std::vector<observe::RecordedPacket>& known = flow.history.packets;
@@ -62,10 +69,9 @@ History finished(Collected flow) {
 }  // namespace
 
 std::string wait_of(const observe::Snapshot& page, std::uint64_t comm) {
-  const observe::ReadTable& table = page.table("verdict");
-  for (const observe::ReadRow& row : table.rows) {
-    if (comm != 0 && table.number(row, "comm") == comm && table.number(row, "ended_at") == 0u) {
-      return fmt::format("{} [{}]", table.text(row, "text"), table.text(row, "cause"));
+  for (const auto& verdict : observe::rows_of<observe::VerdictFacts>(page)) {
+    if (comm != 0 && verdict.comm == comm && verdict.ended_at == 0) {
+      return fmt::format("{} [{}]", verdict.text.str(), verdict.cause.str());
     }
   }
   return {};
@@ -73,34 +79,29 @@ std::string wait_of(const observe::Snapshot& page, std::uint64_t comm) {
 
 std::vector<History> histories_of(const observe::Snapshot& page,
                                   const std::vector<observe::RecordedFlow>& rings) {
-  const observe::ReadTable& table = page.table("flow");
-  std::map<std::uint64_t, const observe::ReadRow*> rows;
-  for (const observe::ReadRow& row : table.rows) {
-    rows.emplace(row.id, &row);
+  std::map<std::uint64_t, observe::FlowFacts> living;
+  for (const auto& flow : observe::rows_of<observe::FlowFacts>(page)) {
+    living.emplace(flow.id, flow);
   }
   std::map<std::uint64_t, Collected> flows;
   for (const observe::RecordedFlow& ring : rings) {
-    const auto row = rows.find(ring.flow);
-    if (row == rows.end()) {
+    const auto facts = living.find(ring.flow);
+    if (facts == living.end()) {
       continue;
     }
     Collected& flow = flows[ring.flow];
-    flow.history.rail = table.text(*row->second, "rail");
-    flow.history.local = table.text(*row->second, "local");
-    flow.history.peer = table.text(*row->second, "peer");
+    take_ends(facts->second, flow.history);
     flow.history.packets = ring.packets;
-    remark(flow, ring, wait_of(page, table.number(*row->second, "comm").value_or(0)));
+    remark(flow, ring, wait_of(page, facts->second.comm));
   }
   std::vector<observe::ReadKeepsake> keepsakes = observe::keepsakes_of(page);
   const std::uint64_t now = in_nanoseconds(page.taken_at);
   for (auto kept = keepsakes.rbegin(); kept != keepsakes.rend(); ++kept) {
     Collected& flow = flows[kept->recorded.flow];
-    flow.history.rail = kept->rail;
-    flow.history.local = kept->local;
-    flow.history.peer = kept->peer;
+    take_ends(*kept, flow.history);
     put_before(flow, kept->recorded);
     const double ago = now > kept->kept_at ? static_cast<double>(now - kept->kept_at) / 1e9 : 0;
-    remark(flow, kept->recorded, fmt::format("kept {:.1f} s ago: {}", ago, kept->why));
+    remark(flow, kept->recorded, fmt::format("kept {:.1f} s ago: {}", ago, kept->why.str()));
   }
   std::vector<History> histories;
   for (auto& [id, flow] : flows) {

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "observe/log_reader.h"
-
 namespace tfabric::dump {
 namespace {
 
@@ -54,29 +52,22 @@ std::string line_of(std::string_view name, const observe::ReadTable& table, cons
 }
 
 std::string verdicts_of(const observe::Snapshot& page, std::uint64_t now) {
-  const observe::ReadTable& table = page.table("verdict");
-  std::vector<const observe::ReadRow*> rows;
-  for (const observe::ReadRow& row : table.rows) {
-    rows.push_back(&row);
-  }
-  std::sort(rows.begin(), rows.end(), [&](const auto* a, const auto* b) {
-    return table.number(*a, "number").value_or(0) > table.number(*b, "number").value_or(0);
-  });
   std::string text;
-  for (const observe::ReadRow* row : rows) {
-    const std::uint64_t began = table.number(*row, "began_at").value_or(0);
-    const std::uint64_t ended = table.number(*row, "ended_at").value_or(0);
+  const auto verdicts = observe::in_order<observe::VerdictFacts>(page);
+  for (auto verdict = verdicts.rbegin(); verdict != verdicts.rend(); ++verdict) {
     text += fmt::format("{}: {} [{}]\n",
-                        ended != 0 ? age(ended, now) : fmt::format("now, since {}", age(began, now)),
-                        table.text(*row, "text"), table.text(*row, "cause"));
+                        verdict->ended_at != 0 ? age(verdict->ended_at, now)
+                                               : fmt::format("now, since {}", age(verdict->began_at, now)),
+                        verdict->text.str(), verdict->cause.str());
   }
   return text.empty() ? "nothing stands still, or did\n" : text;
 }
 
 std::string log_of(const observe::Snapshot& page, std::uint64_t now) {
   std::string text;
-  for (const observe::LoggedLine& line : observe::logged_lines(page)) {
-    text += fmt::format("{}: {}{}\n", age(line.logged_at, now), line.warns ? "WARN " : "", line.text);
+  for (const auto& line : observe::in_order<observe::LogFacts>(page)) {
+    text += fmt::format("{}: {}{}\n", age(line.logged_at, now), line.level == "warn" ? "WARN " : "",
+                        line.text.str());
   }
   return text;
 }

@@ -46,7 +46,7 @@ std::vector<std::byte> true_page() {
   for (std::uint64_t i = 0; i < header.tables; ++i) {
     TableEntry table{};
     std::memcpy(&table, &bytes[header.tables_at + i * header.table_bytes], sizeof table);
-    if (text_in(table.name) == kRingTable) {
+    if (text_in(table.name) == "ring") {
       TFABRIC_REQUIRE(
           read_at(page.descriptor(), std::span(bytes).subspan(slots_at, 2 * table.slot_bytes), table.at));
     }

@@ -24,17 +24,16 @@ void take_first(std::uint64_t& first, std::uint64_t value) {
   first = first == 0 || (value != 0 && value < first) ? value : first;
 }
 
-std::map<std::string, Seen> rails_seen(const observe::ReadTable& table) {
+std::map<std::string, Seen> rails_seen(const observe::Snapshot& page) {
   std::map<std::string, Seen> rails;
-  for (const observe::ReadRow& row : table.rows) {
-    const auto number = [&](const char* name) { return table.number(row, name).value_or(0); };
-    Seen& rail = rails[table.text(row, "name")];
-    if (std::string as = table.text(row, "stands_in"); !as.empty()) {
-      rail.stands_in = std::move(as);
+  for (const auto& facts : observe::rows_of<observe::RailFacts>(page)) {
+    Seen& rail = rails[facts.name.str()];
+    if (!facts.stands_in.empty()) {
+      rail.stands_in = facts.stands_in.str();
     }
-    take_first(rail.stands_in_since, number("stands_in_since"));
-    rail.stood_in_at = std::max(rail.stood_in_at, number("stood_in_at"));
-    take_first(rail.missed_since, number("missed_since"));
+    take_first(rail.stands_in_since, facts.stands_in_since);
+    rail.stood_in_at = std::max(rail.stood_in_at, facts.stood_in_at);
+    take_first(rail.missed_since, facts.missed_since);
   }
   return rails;
 }
@@ -45,7 +44,7 @@ std::map<std::string, Duty> duties_of(const Process& process) {
   const double now = last_moment(process);
   const auto since = [now](std::uint64_t at) { return std::max(now - static_cast<double>(at) / 1e9, 0.0); };
   std::map<std::string, Duty> duties;
-  for (const auto& [name, rail] : rails_seen(process.now.table("rail"))) {
+  for (const auto& [name, rail] : rails_seen(process.now)) {
     if (!rail.stands_in.empty()) {
       duties[name] = {"stands in",
                       fmt::format("rail {} stands in, {}, for {:.0f} s: messages go over it whose own rails "

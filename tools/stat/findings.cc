@@ -35,7 +35,7 @@ void add_waits(const Process& process, double stuck_s, std::vector<std::string>&
   });
   if (oldest != comms.end() && oldest->waiting_s >= stuck_s) {
     lines.push_back(fmt::format("{} has waited {:.0f} s for {}, over rail {}", name_of(process),
-                                oldest->waiting_s, awaited_by(*oldest), oldest->rail));
+                                oldest->waiting_s, awaited_by(*oldest), oldest->rail.str()));
   }
 }
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/time.h"
-#include "observe/log_reader.h"
 #include "tools/stat/findings.h"
 
 namespace tfabric::stat {
@@ -37,11 +36,12 @@ std::string log_of(const std::vector<Process>& processes) {
   for (const Process& process : processes) {
     const std::uint64_t taken_at = in_nanoseconds(process.now.taken_at);
     const std::string name = name_of(process);
-    for (const observe::LoggedLine& line : observe::logged_lines(process.now)) {
+    for (const auto& line : observe::in_order<observe::LogFacts>(process.now)) {
       const Duration before(taken_at > line.logged_at ? taken_at - line.logged_at : 0);
       const Duration ago =
           std::min(before, kLongest) + std::min(process.ended.value_or(Duration::zero()), kLongest);
-      lines.emplace_back(now - ago, fmt::format("{}: {}{}\n", name, line.warns ? "WARN " : "", line.text));
+      lines.emplace_back(
+          now - ago, fmt::format("{}: {}{}\n", name, line.level == "warn" ? "WARN " : "", line.text.str()));
     }
   }
   std::stable_sort(lines.begin(), lines.end(),

@@ -16,26 +16,23 @@ Peers::Peers(const std::vector<Process>& processes) {
 }
 
 void Peers::add_rails(const Process& process) {
-  const observe::ReadTable& table = process.now.table("rail");
   const std::string owner = process.where.empty() ? name_of(process) : process.where;
-  for (const observe::ReadRow& row : table.rows) {
-    const std::string address = table.text(row, "address");
+  for (const auto& rail : observe::rows_of<observe::RailFacts>(process.now)) {
+    const std::string address = rail.address.str();
     if (address.empty()) {
       continue;  // its NIC is away
     }
-    owners_.try_emplace(address, Owner{.rail = table.text(row, "name"), .name = owner});
+    owners_.try_emplace(address, Owner{.rail = rail.name.str(), .name = owner});
     unite(first_.try_emplace(owner, address).first->second, address);
   }
 }
 
 void Peers::add_comms(const Process& process) {
-  const observe::ReadTable& table = process.now.table("flow");
   std::map<std::uint64_t, std::string> firsts;
-  for (const observe::ReadRow& row : table.rows) {
-    const std::uint64_t comm = table.number(row, "comm").value_or(0);
-    const std::string address = address_of(table.text(row, "peer"));
-    if (comm != 0 && !address.empty()) {
-      unite(firsts.try_emplace(comm, address).first->second, address);
+  for (const auto& flow : observe::rows_of<observe::FlowFacts>(process.now)) {
+    const std::string address = address_of(flow.peer.str());
+    if (flow.comm != 0 && !address.empty()) {
+      unite(firsts.try_emplace(flow.comm, address).first->second, address);
     }
   }
 }

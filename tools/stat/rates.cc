@@ -10,42 +10,33 @@
 namespace tfabric::stat {
 namespace {
 
-using observe::ReadRow, observe::ReadTable, observe::Snapshot;
+using observe::Row, observe::rows_of, observe::PathFacts, observe::RailFacts;
 
 // What waits for less is at work.
 constexpr double kLong = 1;
 
-std::uint64_t value_of(const ReadTable& table, const ReadRow& row, std::string_view name) {
-  return table.number(row, name).value_or(0);
-}
-
-// The rows of a table now, each with what its counters were.
+// What the counters of a table's rows were.
+template <class Facts>
 class Growth {
  public:
-  Growth(const Process& process, std::string_view table)
-      : now_(&process.now.table(table)), before_(process.before ? &process.before->table(table) : nullptr) {
-    if (before_ != nullptr) {
-      for (const ReadRow& row : before_->rows) {
-        earlier_.emplace(row.id, &row);
+  explicit Growth(const Process& process) : known_(process.before.has_value()) {
+    if (known_) {
+      for (const Row<Facts>& row : rows_of<Facts>(*process.before)) {
+        earlier_.emplace(row.id, row);
       }
     }
   }
   // How much the counter has grown; since the beginning, for what is new. Nothing is known without an earlier
   // look.
-  [[nodiscard]] double of(const ReadRow& row, std::string_view name) const {
-    if (before_ == nullptr) {
-      return 0;
-    }
+  [[nodiscard]] double of(const Row<Facts>& row, std::uint64_t Facts::*counter) const {
     const auto old = earlier_.find(row.id);
-    const std::uint64_t then = old == earlier_.end() ? 0 : value_of(*before_, *old->second, name);
-    const std::uint64_t value = value_of(*now_, row, name);
-    return value > then ? static_cast<double>(value - then) : 0;
+    const std::uint64_t then = old == earlier_.end() ? 0 : old->second.*counter;
+    return known_ && row.*counter > then ? static_cast<double>(row.*counter - then) : 0;
   }
 
  private:
-  const ReadTable* now_;
-  const ReadTable* before_;
-  std::map<std::uint64_t, const ReadRow*> earlier_;
+  bool known_;
+  std::map<std::uint64_t, Facts> earlier_;
 };
 
 // Where hardly anything is sent but a word now and then, tail loss probes repeat much of it for nothing.
@@ -57,15 +48,15 @@ struct Sums {
   std::uint64_t rtt_ns = 0;
   double delivered = 0;
 
-  void add(const Growth& growth, const ReadTable& table, const ReadRow& row) {
-    sent += growth.of(row, "sent_bytes");
-    received += growth.of(row, "received_bytes");
-    repeated += growth.of(row, "retransmitted_bytes");
-    busy += growth.of(row, "busy_ns");
-    by_network += growth.of(row, "network_limited_ns");
-    by_receiver += growth.of(row, "peer_window_limited_ns");
-    rtt_ns = std::max(rtt_ns, value_of(table, row, "rtt_ns"));
-    delivered += growth.of(row, "acked_bytes");
+  void add(const Growth<PathFacts>& growth, const Row<PathFacts>& path) {
+    sent += growth.of(path, &PathFacts::sent_bytes);
+    received += growth.of(path, &PathFacts::received_bytes);
+    repeated += growth.of(path, &PathFacts::retransmitted_bytes);
+    busy += growth.of(path, &PathFacts::busy_ns);
+    by_network += growth.of(path, &PathFacts::network_limited_ns);
+    by_receiver += growth.of(path, &PathFacts::peer_window_limited_ns);
+    rtt_ns = std::max(rtt_ns, path.rtt_ns);
+    delivered += growth.of(path, &PathFacts::acked_bytes);
   }
   [[nodiscard]] Work over(double seconds) const {
     const auto share = [](double part, double whole) { return whole > 0 ? std::min(part / whole, 1.0) : 0; };
@@ -103,7 +94,7 @@ std::pair<std::string, double> what_waits(const std::vector<CommView>& comms, co
 
 std::string awaited_by(const CommView& comm) {
   const bool receives = comm.direction == "receive";
-  const std::string who = receives && comm.rank >= 0 ? fmt::format("rank {}", comm.rank) : comm.peer;
+  const std::string who = receives && comm.rank >= 0 ? fmt::format("rank {}", comm.rank) : comm.peer.str();
   const char* what = receives                              ? "data of"
                      : comm.state == "no answer"           ? "answer of"
                      : comm.state == "connecting"          ? "welcome of"
@@ -141,34 +132,22 @@ std::vector<Process> pair(const observe::Found& before, const observe::Found& no
 }
 
 std::vector<CommView> comms_of(const Process& process) {
-  const ReadTable& table = process.now.table("comm");
   const double now = last_moment(process);
   std::vector<CommView> comms;
-  for (const ReadRow& row : table.rows) {
-    const std::uint64_t since = value_of(table, row, "waiting_since");
-    comms.push_back({.id = row.id,
-                     .direction = table.text(row, "direction"),
-                     .state = table.text(row, "state"),
-                     .rail = table.text(row, "rail"),
-                     .peer = table.text(row, "peer"),
-                     .rank = table.integer(row, "rank").value_or(-1),
-                     .lanes = value_of(table, row, "lanes"),
-                     .messages = value_of(table, row, "messages"),
-                     .bytes = value_of(table, row, "bytes"),
-                     .outstanding = value_of(table, row, "outstanding"),
-                     .waiting_s = since == 0 ? 0 : std::max(now - static_cast<double>(since) / 1e9, 0.0)});
+  for (const auto& comm : rows_of<observe::CommFacts>(process.now)) {
+    const double since = static_cast<double>(comm.waiting_since) / 1e9;
+    comms.push_back({comm, since == 0 ? 0 : std::max(now - since, 0.0)});
   }
   return comms;
 }
 
 std::vector<PathView> paths_of(const Process& process) {
-  const ReadTable& table = process.now.table("path");
-  const Growth growth(process, "path");
+  const Growth<PathFacts> growth(process);
   std::map<std::pair<std::string, std::string>, std::pair<Sums, std::uint64_t>> sums;
-  for (const ReadRow& row : table.rows) {
-    auto& [work, flows] = sums[{table.text(row, "rail"), table.text(row, "peer")}];
-    work.add(growth, table, row);
-    flows += value_of(table, row, "flows");
+  for (const auto& path : rows_of<PathFacts>(process.now)) {
+    auto& [work, flows] = sums[{path.rail.str(), path.peer.str()}];
+    work.add(growth, path);
+    flows += path.flows;
   }
   std::vector<PathView> paths;
   for (const auto& [where, what] : sums) {
@@ -181,45 +160,41 @@ std::vector<PathView> paths_of(const Process& process) {
 }
 
 std::vector<RailView> rails_of(const Process& process) {
-  const ReadTable& table = process.now.table("rail");
-  const ReadTable& paths = process.now.table("path");
-  const Growth growth(process, "rail"), path_growth(process, "path");
+  const Growth<RailFacts> growth(process);
+  const Growth<PathFacts> path_growth(process);
+  const std::vector<Row<PathFacts>> paths = rows_of<PathFacts>(process.now);
   const double seconds = process.seconds(), each = seconds > 0 ? 1 / seconds : 0;
   const std::vector<CommView> comms = comms_of(process);
   std::vector<RailView> rails;
-  for (const ReadRow& row : table.rows) {
-    const std::string name = table.text(row, "name");
+  for (const auto& row : rows_of<RailFacts>(process.now)) {
+    const std::string name = row.name.str();
     auto found =
         std::find_if(rails.begin(), rails.end(), [&](const RailView& rail) { return rail.name == name; });
     if (found == rails.end()) {
       Sums sums;
-      for (const ReadRow& path : paths.rows) {
-        if (paths.text(path, "rail") == name) {
-          sums.add(path_growth, paths, path);
+      for (const Row<PathFacts>& path : paths) {
+        if (path.rail == name) {
+          sums.add(path_growth, path);
         }
       }
       auto [waits, waits_s] = what_waits(comms, name);
-      rails.push_back({.name = name,
-                       .kind = table.text(row, "kind"),
-                       .work = sums.over(seconds),
-                       .waits = std::move(waits),
-                       .waits_s = waits_s});
+      rails.push_back(
+          {.name = name, .work = sums.over(seconds), .waits = std::move(waits), .waits_s = waits_s});
       found = rails.end() - 1;
     }
-    found->up = found->up && value_of(table, row, "up") != 0;
-    found->sent += growth.of(row, "sent_bytes") * each;
-    found->received += growth.of(row, "received_bytes") * each;
+    found->up = found->up && row.up != 0;
+    found->sent += growth.of(row, &RailFacts::sent_bytes) * each;
+    found->received += growth.of(row, &RailFacts::received_bytes) * each;
   }
   return rails;
 }
 
 // Each engine's end of a rail has it.
 std::map<std::string, std::string> faults_of(const Process& process) {
-  const ReadTable& table = process.now.table("rail");
   std::map<std::string, std::string> faults;
-  for (const ReadRow& row : table.rows) {
-    if (std::string fault = table.text(row, "fault"); !fault.empty()) {
-      faults.emplace(table.text(row, "name"), std::move(fault));
+  for (const auto& rail : rows_of<RailFacts>(process.now)) {
+    if (!rail.fault.empty()) {
+      faults.emplace(rail.name.str(), rail.fault.str());
     }
   }
   return faults;
@@ -237,12 +212,11 @@ double last_moment(const Process& process) {
 }
 
 double still_for(const Process& process) {
-  const ReadTable& table = process.now.table("engine");
   const auto now = static_cast<double>(process.now.taken_at.time_since_epoch().count()) / 1e9;
   double longest = 0;
-  for (const ReadRow& row : table.rows) {
-    const std::uint64_t turned = value_of(table, row, "turned_at");
-    longest = std::max(longest, turned == 0 ? 0 : now - static_cast<double>(turned) / 1e9);
+  for (const auto& engine : rows_of<observe::EngineFacts>(process.now)) {
+    const double turned = static_cast<double>(engine.turned_at) / 1e9;
+    longest = std::max(longest, turned == 0 ? 0 : now - turned);
   }
   return longest;
 }

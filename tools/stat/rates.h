@@ -44,7 +44,7 @@ struct Work {
 
 // A rail of a process, over all its engines.
 struct RailView {
-  std::string name, kind;
+  std::string name;
   bool up = true;
   double sent = 0, received = 0;  // bytes of frames a second
   Work work;
@@ -60,11 +60,7 @@ struct PathView {
   Work work;
 };
 
-struct CommView {
-  std::uint64_t id = 0;
-  std::string direction, state, rail, peer;
-  std::int64_t rank = -1;
-  std::uint64_t lanes = 0, messages = 0, bytes = 0, outstanding = 0;
+struct CommView : observe::Row<observe::CommFacts> {
   double waiting_s = 0;
 };
 

@@ -81,18 +81,15 @@ Result<std::string> text_of(const json& of, const char* name) {
   return observe::text_in(std::string_view(value->get_ref<const std::string&>()).substr(0, kLongestText));
 }
 
-ReadTable empty_table(observe::Table which) {
+ReadTable empty_table(const observe::TableSchema& schema) {
   ReadTable table;
-  for (const observe::Field& field : observe::fields()) {
-    if (field.table == which) {
-      table.fields.push_back(
-          {.name = field.name,
-           .offset = static_cast<std::uint16_t>(field.offset + sizeof(observe::SlotHeader)),
-           .size = field.size,
-           .type = field.type,
-           .unit = field.unit,
-           .kind = field.kind});
-    }
+  for (const observe::Field& field : schema.fields) {
+    table.fields.push_back({.name = field.name,
+                            .offset = field.offset,
+                            .size = field.size,
+                            .type = field.type,
+                            .unit = field.unit,
+                            .kind = field.kind});
   }
   return table;
 }
@@ -120,9 +117,8 @@ Status put_value(const json& value, const ReadField& field, ReadRow& row) {
   return wrong(fmt::format("a row's \"{}\" has another type", field.name));
 }
 
-Status read_rows(const json& from, observe::Table which, std::size_t& room, ReadTable& table) {
+Status read_rows(const json& from, const observe::TableSchema& schema, std::size_t& room, ReadTable& table) {
   const json* rows = from.is_object() ? member(from, "rows") : nullptr;
-  const observe::TableSchema& schema = observe::schema_of(which);
   if (rows == nullptr || !rows->is_array() || rows->size() > std::min<std::size_t>(room, schema.slots)) {
     return wrong(fmt::format("the table \"{}\" has no rows, or too many", schema.name));
   }
@@ -130,7 +126,7 @@ Status read_rows(const json& from, observe::Table which, std::size_t& room, Read
   if (!left_out) {
     return left_out.error();
   }
-  table = empty_table(which);
+  table = empty_table(schema);
   table.left_out = *left_out;
   room -= rows->size();
   for (const json& each : *rows) {
@@ -160,11 +156,9 @@ Status read_tables(const json& process, std::size_t& room, observe::Snapshot& sn
   if (tables == nullptr || !tables->is_object()) {
     return wrong("a process has no tables");
   }
-  for (std::size_t i = 0; i < observe::kTables; ++i) {
-    const auto which = static_cast<observe::Table>(i);
-    const char* const name = observe::schema_of(which).name;
-    if (const json* table = member(*tables, name)) {
-      if (Status status = read_rows(*table, which, room, snapshot.tables[name]); !status) {
+  for (const observe::TableSchema& schema : observe::tables()) {
+    if (const json* table = member(*tables, schema.name)) {
+      if (Status status = read_rows(*table, schema, room, snapshot.tables[schema.name]); !status) {
         return status;
       }
     }

@@ -92,11 +92,12 @@ void add_paths(const Process& process, Lines& lines) {
 void add_comms(const Process& process, Lines& lines) {
   for (const CommView& comm : comms_of(process)) {
     lines.add(
-        cells_of(process, {fmt::format("{}", comm.id), comm.direction, comm.rail, comm.peer,
-                           comm.direction == "receive" && comm.rank >= 0 ? fmt::format("{}", comm.rank) : "-",
-                           fmt::format("{}", comm.lanes), fmt::format("{}", comm.messages),
-                           fmt::format("{}", comm.bytes), fmt::format("{}", comm.outstanding),
-                           comm.outstanding == 0 ? "-" : fmt::format("{:.1f}", comm.waiting_s), comm.state}),
+        cells_of(process,
+                 {fmt::format("{}", comm.id), comm.direction.str(), comm.rail.str(), comm.peer.str(),
+                  comm.direction == "receive" && comm.rank >= 0 ? fmt::format("{}", comm.rank) : "-",
+                  fmt::format("{}", comm.lanes), fmt::format("{}", comm.messages),
+                  fmt::format("{}", comm.bytes), fmt::format("{}", comm.outstanding),
+                  comm.outstanding == 0 ? "-" : fmt::format("{:.1f}", comm.waiting_s), comm.state.str()}),
         (comm.state == "failed" || comm.state == "no connection" ? kOutstanding : 0) +
             (comm.outstanding == 0 ? 0 : comm.waiting_s));
   }
@@ -104,30 +105,25 @@ void add_comms(const Process& process, Lines& lines) {
 
 // Two lines a flow, in the words of `ss -ti`: times in milliseconds, sizes in bytes.
 std::string flows_of(const Process& process) {
-  const observe::ReadTable& table = process.now.table("flow");
   std::string text;
-  for (const observe::ReadRow& row : table.rows) {
-    const auto number = [&](const char* name) { return table.number(row, name).value_or(0); };
-    const auto ms = [&](const char* name) { return static_cast<double>(number(name)) / 1e6; };
-    const auto share = [&](const char* name) {
-      const double busy = ms("busy_ns");
-      return busy > 0 ? std::min(100 * ms(name) / busy, 100.0) : 0;
+  for (const auto& flow : observe::rows_of<observe::FlowFacts>(process.now)) {
+    const auto ms = [](std::uint64_t ns) { return static_cast<double>(ns) / 1e6; };
+    const auto share = [&](std::uint64_t ns) {
+      return flow.busy_ns > 0 ? std::min(100 * ms(ns) / ms(flow.busy_ns), 100.0) : 0;
     };
-    const std::uint64_t comm = number("comm");
-    text +=
-        fmt::format("{}{}  {}  {}  {}  {}  {}\n", process.where.empty() ? "" : process.where + "  ",
-                    process.pid, table.text(row, "rail"), table.text(row, "state"), table.text(row, "local"),
-                    table.text(row, "peer"), comm == 0 ? "no comm" : fmt::format("comm {}", comm));
+    text += fmt::format("{}{}  {}  {}  {}  {}  {}\n", process.where.empty() ? "" : process.where + "  ",
+                        process.pid, flow.rail.str(), flow.state.str(), flow.local.str(), flow.peer.str(),
+                        flow.comm == 0 ? "no comm" : fmt::format("comm {}", flow.comm));
     text += fmt::format(
         "\trto:{:.3g} rtt:{:.3g}/{:.3g} mss:{} cwnd:{} ssthresh:{} bytes_sent:{} bytes_retrans:{} "
         "bytes_acked:{} "
         "bytes_received:{} busy:{:.0f}ms rwnd_limited:{:.1f}% network_limited:{:.1f}% unacked:{} notsent:{} "
         "timeouts:{} recoveries:{} needless:{} snd_wnd:{} rcv_wnd:{} minrtt:{:.3g}\n",
-        ms("rto_ns"), ms("rtt_ns"), ms("rttvar_ns"), number("mss"), number("cwnd"), number("ssthresh"),
-        number("sent_bytes"), number("retransmitted_bytes"), number("acked_bytes"), number("received_bytes"),
-        ms("busy_ns"), share("peer_window_limited_ns"), share("network_limited_ns"), number("flight"),
-        number("unsent"), number("timeouts"), number("fast_recoveries"), number("needless_recoveries"),
-        number("snd_wnd"), number("rcv_wnd"), ms("min_rtt_ns"));
+        ms(flow.rto_ns), ms(flow.rtt_ns), ms(flow.rttvar_ns), flow.mss, flow.cwnd, flow.ssthresh,
+        flow.sent_bytes, flow.retransmitted_bytes, flow.acked_bytes, flow.received_bytes, ms(flow.busy_ns),
+        share(flow.peer_window_limited_ns), share(flow.network_limited_ns), flow.flight, flow.unsent,
+        flow.timeouts, flow.fast_recoveries, flow.needless_recoveries, flow.snd_wnd, flow.rcv_wnd,
+        ms(flow.min_rtt_ns));
   }
   return text;
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <map>
 
 #include "tools/stat/duties.h"
@@ -28,42 +27,29 @@ std::string history_of(const VerdictView& verdict, bool of_ended) {
 
 // The dumps that the process has left by itself, the newest first.
 std::string dumps_of(const observe::Snapshot& page) {
-  const observe::ReadTable& table = page.table("dump");
-  const std::uint64_t now = in_nanoseconds(page.taken_at);
-  std::map<std::uint64_t, std::string, std::greater<>> lines;
-  for (const observe::ReadRow& row : table.rows) {
-    lines[table.number(row, "number").value_or(0)] = fmt::format(
-        "  {:.0f} s ago it left {} [{}]\n", seconds_between(table.number(row, "written_at").value_or(0), now),
-        table.text(row, "capture"), table.text(row, "cause"));
-  }
   std::string text;
-  for (const auto& [number, line] : lines) {
-    text += line;
+  const auto dumps = observe::in_order<observe::DumpFacts>(page);
+  for (auto dump = dumps.rbegin(); dump != dumps.rend(); ++dump) {
+    text += fmt::format("  {:.0f} s ago it left {} [{}]\n",
+                        seconds_between(dump->written_at, in_nanoseconds(page.taken_at)), dump->capture.str(),
+                        dump->cause.str());
   }
   return text;
 }
 
 }  // namespace
 
-std::string VerdictView::line() const { return fmt::format("{} [{}]", text, cause); }
+std::string VerdictView::line() const { return fmt::format("{} [{}]", text.str(), cause.str()); }
 
 std::vector<VerdictView> verdicts_of(const observe::Snapshot& page) {
-  const observe::ReadTable& table = page.table("verdict");
   const std::uint64_t now = in_nanoseconds(page.taken_at);
   std::vector<VerdictView> views;
-  for (const observe::ReadRow& row : table.rows) {
-    const auto number = [&](const char* name) { return table.number(row, name).value_or(0); };
-    const std::uint64_t ended = number("ended_at");
-    views.push_back({.number = number("number"),
-                     .cause = table.text(row, "cause"),
-                     .text = table.text(row, "text"),
-                     .comm = number("comm"),
-                     .lasted_s = seconds_between(number("began_at"), ended == 0 ? now : ended),
-                     .ended_s = ended == 0 ? 0 : seconds_between(ended, now),
-                     .goes_on = ended == 0});
+  for (const auto& facts : observe::in_order<observe::VerdictFacts>(page)) {
+    const bool goes_on = facts.ended_at == 0;
+    views.push_back({facts, seconds_between(facts.began_at, goes_on ? now : facts.ended_at),
+                     goes_on ? 0 : seconds_between(facts.ended_at, now), goes_on});
   }
-  std::sort(views.begin(), views.end(),
-            [](const VerdictView& a, const VerdictView& b) { return a.number > b.number; });
+  std::reverse(views.begin(), views.end());
   return views;
 }
 

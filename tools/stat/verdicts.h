@@ -9,10 +9,7 @@
 
 namespace tfabric::stat {
 
-struct VerdictView {
-  std::uint64_t number = 0;  // in the process, from 1
-  std::string cause, text;
-  std::uint64_t comm = 0;  // 0: it is about the process
+struct VerdictView : observe::VerdictFacts {
   double lasted_s = 0;
   double ended_s = 0;  // ago
   bool goes_on = false;

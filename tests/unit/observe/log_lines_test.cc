@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "observe/log_reader.h"
 #include "observe/page.h"
+#include "observe/reader.h"
 
 using namespace tfabric;
 using namespace tfabric::observe;
@@ -24,10 +24,10 @@ std::unique_ptr<Page> new_page() {
   return std::move(*page);
 }
 
-std::vector<LoggedLine> lines_of(const Page& page) {
+std::vector<Row<LogFacts>> lines_of(const Page& page) {
   const auto snapshot = read_page(page.descriptor(), monotonic_now());
   REQUIRE(snapshot.ok());
-  return logged_lines(*snapshot);
+  return in_order<LogFacts>(*snapshot);
 }
 
 }  // namespace
@@ -45,9 +45,9 @@ TEST_CASE("what is logged is on the page, whether there is a sink or not") {
   const auto lines = lines_of(*page);
   REQUIRE(lines.size() == 2);
   REQUIRE(lines[0].text == "rail eni1 has no link");
-  REQUIRE(lines[0].warns);
+  REQUIRE(lines[0].level == "warn");
   REQUIRE(lines[0].logged_at > 0);
-  REQUIRE(!lines[1].warns);
+  REQUIRE(lines[1].level == "info");
   REQUIRE(lines[1].text == std::string(sizeof(LogFacts::text) - 1, 'x'));
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("several threads log while the page is read") {
     });
   }
   for (int i = 0; i < 20; ++i) {
-    for (const LoggedLine& line : lines_of(*page)) {
+    for (const auto& line : lines_of(*page)) {
       REQUIRE(line.text == "a line");
     }
   }

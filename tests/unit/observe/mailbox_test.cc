@@ -70,7 +70,7 @@ TEST_CASE("a page without a mailbox takes no question, and one with it shows not
   CHECK(ask_page(*page, "x", 10ms).outcome == Outcome::not_taken);
   const auto snapshot = read_page(page->descriptor(), monotonic_now());
   REQUIRE(snapshot.ok());
-  CHECK(snapshot->table(kMailboxTable).rows.empty());
+  CHECK(snapshot->table("mailbox").rows.empty());
 }
 
 TEST_CASE("a blank page has no mailbox, and asks nothing of its owner") {

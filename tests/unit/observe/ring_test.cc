@@ -107,7 +107,7 @@ TEST_CASE("large rings leave room for fewer flows, and a page is never larger th
   REQUIRE(rings_of(*page).size() == slots.size());
   const auto snapshot = read_page(page->descriptor(), Instant{});
   REQUIRE(snapshot.ok());
-  REQUIRE(snapshot->table(kRingTable).left_out == 1);
+  REQUIRE(snapshot->table("ring").left_out == 1);
 }
 
 TEST_CASE("a ring that was scribbled on is left out, and its writer stays in its place") {
@@ -121,7 +121,7 @@ TEST_CASE("a ring that was scribbled on is left out, and its writer stays in its
   for (std::uint64_t i = 0; i < opened->header.tables; ++i) {
     const auto table = table_at(page->descriptor(), *opened, i);
     REQUIRE(table.ok());
-    at = text_in(table->name) == kRingTable ? table->at : at;
+    at = text_in(table->name) == "ring" ? table->at : at;
   }
   const std::uint64_t huge = UINT64_MAX / 2;
   for (const std::size_t field : {0u, 8u, 16u}) {  // written, records, record_bytes

@@ -167,7 +167,7 @@ TEST_CASE("a flow that is lost leaves its last packets, and its comm goes on") {
   REQUIRE(!keepsakes.empty());
   for (const observe::ReadKeepsake& kept : keepsakes) {
     CHECK(kept.rail == "pair0");
-    CHECK(kept.local.find("10.77.0.1:") == 0);
+    CHECK(kept.local.str().find("10.77.0.1:") == 0);
     CHECK(kept.comm != 0);
     CHECK(!kept.why.empty());
     CHECK(kept.recorded.packets.size() >= 5);
