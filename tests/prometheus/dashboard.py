@@ -7,12 +7,12 @@ import sys
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "interop"))
 # pylint: disable=wrong-import-position
+from metrics import faults_of_expression
 from network import Failed
 
 FILE = TESTS.parent / "packaging/grafana/tfabric.json"
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 WIDTH = 24  # columns of Grafana's grid
-METRIC = re.compile(r"\btfabric_\w+")
 
 
 def load():
@@ -89,7 +89,7 @@ def faults_of_grid(dashboard):
 
 
 def faults_of(dashboard, metrics):
-    """`metrics`: {name: labels} of those that there are."""
+    """`metrics`: of metrics.documented()."""
     identifiers = [panel["id"] for panel in dashboard["panels"]]
     if len(set(identifiers)) < len(identifiers):
         yield f"two panels of one id: {identifiers}"
@@ -106,13 +106,3 @@ def faults_of(dashboard, metrics):
     expressions += [(name, series) for name, (series, _) in variables_of(dashboard).items()]
     for name, expression in expressions:
         yield from faults_of_expression(name, expression, metrics)
-
-
-def faults_of_expression(name, expression, metrics):
-    for metric in METRIC.findall(expression):
-        if metric not in metrics:
-            yield f"{name}: there is no {metric}"
-    for metric, condition in re.findall(r"(\btfabric_\w+)\{([^}]*)\}", expression):
-        unknown = set(re.findall(r"(\w+)[=!]", condition)) - metrics.get(metric, set())
-        if unknown:
-            yield f"{name}: {metric} has no label {', '.join(sorted(unknown))}"
