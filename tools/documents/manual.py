@@ -21,7 +21,6 @@ ORIGINS = {
     "setup": ("setup.md", ["Which NICs", "What it does", "Files", "Undo", "After a reboot", "Containers"]),
     "stat": ("night-duty.md", ["A first look", "From symptom to cause", "What the log says of a hang", "Comms and flows",
                                "What it sees, and what it costs", "What is slow", "Over the network", "For programs"]),
-    "wire": ("wire.md", ["Ports", "Settings", "Control socket", "Speed and limits"]),
 }
 
 
