@@ -1,99 +1,95 @@
-"""What the programs of this folder have in common: a job over memif, beside which they look, the server of `tfabric stat`, and waits."""
+"""What the programs of this folder have in common: a job over memif, beside which they look, and the server of `tfabric stat`."""
 import contextlib
 import http.client
-import json
 import os
 import pathlib
 import re
 import signal
 import socket
 import subprocess
-import sys
-import time
 
-TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TESTS / "rails"))
-# pylint: disable=wrong-import-position
-# Others of this folder have some of these from here.
-from common import check_metrics, environment, expect
-from network import Failed, die_with_parent
+from lib import Process, case, environment, expect, pages, run, wait_until
 
-LIMIT_S = 240  # for what is waited for, on a host that stands still now and then
+LIMIT_S = 240  # for what is waited for: less than ctest waits
 TRANSFER = ("--mode", "bw", "-b", "64K", "-e", "64K", "--comms", "2", "--bidirectional", "--time", str(LIMIT_S))
 
 
 def wait_for(what, found, seconds=LIMIT_S):
     """Returns what is found. It looks ten times a second, as each look may be a program's run."""
-    end = time.monotonic() + seconds
-    while not (result := found()):
-        expect(time.monotonic() < end, f"{what}: not within {seconds} s")
-        time.sleep(0.1)
-    return result
+    return wait_until(found, what, seconds, pause=0.1)
 
 
-def over_memif(folder, **more):
+def over_memif(**more):
     """The environment of a job that has nothing in common with others of this host."""
-    return environment(TFABRIC_CONFIG="/dev/null", TFABRIC_TRANSPORT="tcp", TFABRIC_TCP_RAILS="memif", TFABRIC_LOCK_FOLDER=f"{folder}/locks",
-                       TFABRIC_OBSERVE_HANG_SECONDS="3", **more)
+    return environment(**{"TFABRIC_TRANSPORT": "tcp", "TFABRIC_TCP_RAILS": "memif", "TFABRIC_LOCK_FOLDER": f"{case.folder}/locks",
+                          "TFABRIC_OBSERVE_HANG_SECONDS": 3} | more)
 
 
-def start(words, variables):
-    """A program that leads a group of processes, and ends with this one."""
-    return subprocess.Popen(list(map(str, words)), env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-                            preexec_fn=die_with_parent)
+def start(*words, env):
+    """A program whose output is not looked at."""
+    return Process(*words, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def children_of(pid):
     return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
 
 
+@contextlib.contextmanager
+def stopped(pid):
+    """Until the end of the block, this process is stopped."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
 class Job:
     """Two processes of perf, as two hosts, whose parent is ours."""
 
-    def __init__(self, tool, folder, *words, **variables):
-        self.tool = tool
-        self.environment = over_memif(folder, **{"TFABRIC_OBSERVE_DUMP_FOLDER": f"{folder}/left", "SLURM_JOB_ID": "8812"} | variables)
-        self.left = pathlib.Path(folder) / "left"
+    def __init__(self, *words, **variables):
+        self.left = case.folder / "left"
+        self.environment = over_memif(**{"TFABRIC_OBSERVE_DUMP_FOLDER": self.left, "SLURM_JOB_ID": "8812"} | variables)
         self.process = self.perf(*(words or TRANSFER))
 
     def perf(self, *words):
-        return start([self.tool, "perf", "--local", *words], self.environment)
+        return start(case.tool, "perf", "--local", *words, env=self.environment)
 
     def pids(self):
         return [self.process.pid, *children_of(self.process.pid)]
 
-    def stat(self, *words, status=0):
-        done = subprocess.run([self.tool, "stat", *words], env=self.environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-        expect(done.returncode == status, f"tfabric stat {' '.join(words)}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
-        return done
+    def stat(self, *words, status=0, command="stat"):
+        return run(case.tool, command, *words, env=self.environment, status=status, limit=LIMIT_S)
+
+    def shown(self, *words, status=0):
+        """What `tfabric stat` prints, which is printed here as well."""
+        text = self.stat(*words, status=status).stdout
+        print(text, flush=True)
+        return text
 
     def pages(self):
         """Of this job's processes, as JSON; not those that are just being made."""
-        done = subprocess.run([self.tool, "stat", "--json"], env=self.environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-        expect(done.returncode in (0, 3), f"tfabric stat --json: {done.returncode}\n{done.stderr}")
-        return [page for page in json.loads(done.stdout)["processes"] if page["pid"] in self.pids() and "tables" in page]
+        return [page for page in pages(env=self.environment) if page["pid"] in self.pids() and "tables" in page]
 
     def rows(self, name):
         return [row for page in self.pages() for row in page["tables"][name]["rows"]]
 
+    def await_messages(self):
+        wait_for("messages of both processes", lambda: sum(row["messages"] > 100 for row in self.rows("comm")) >= 4)
+
+    def await_cause(self, cause):
+        wait_for("a cause", lambda: any(cause in row["cause"] and not row["ended_at"] for row in self.rows("verdict")))
+
     def close(self):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-
-def busy(job):
-    wait_for("messages of both processes", lambda: sum(row["messages"] > 100 for row in job.rows("comm")) >= 4)
+        self.process.end()
 
 
 class Server:
     """`tfabric stat --serve` at a free port, or at the one given."""
 
     def __init__(self, job, *words, at="127.0.0.1:0"):
-        self.process = subprocess.Popen([job.tool, "stat", "--serve", at, *words], env=job.environment, stdout=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        found = re.search(r"http://(\S+):(\d+)/metrics", line)
-        expect(found, f"it does not say where it listens: {line}")
+        self.process = Process(case.tool, "stat", "--serve", at, *words, env=job.environment, stderr=None)
+        found = re.search(r"http://(\S+):(\d+)/metrics", self.process.await_line("/metrics"))
         self.host, self.port = found[1].strip("[]"), int(found[2])
 
     @property
@@ -117,19 +113,15 @@ class Server:
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
-    def close(self, by):
-        self.process.send_signal(by)
-        status = self.process.wait(timeout=30)
-        expect(status == 0, f"{by.name}: exit status {status}")
-
 
 @contextlib.contextmanager
 def serving(job, *words, by=signal.SIGTERM, **options):
+    """A server, which ends in order by this signal at the end of the block."""
     server = Server(job, *words, **options)
     try:
         yield server
-        expect(server.process.poll() is None, f"the server has ended with {server.process.poll()}")
-        server.close(by)
+        expect(server.process.alive(), f"the server has ended with {server.process.poll()}")
+        server.process.send_signal(by)
+        server.process.finish(f"the server, by {by.name}", limit=30)
     finally:
-        server.process.kill()
-        server.process.wait()
+        server.process.end()
