@@ -6,11 +6,12 @@ judged exactly: by what the kernel had sent before it.
 import json
 import re
 import signal
-import subprocess
 import sys
 from dataclasses import dataclass, field
 
-from network import OURS, START_S, Failed, stop, wait_until
+from lib import Failed, run, wait_until
+from lib.namespace import START_S
+from network import OURS
 
 ERROR = 0x800000  # PI_ERROR, Wireshark's severity of expert items
 FIN, SYN, RST, ACK, ECE, CWR = 1, 2, 4, 16, 64, 128
@@ -39,37 +40,28 @@ class Capture:
     """Runs dumpcap at an interface, into a file."""
 
     def __init__(self, path):
-        self.path, self.process, self.said = path, None, ""
+        self.path, self.process = path, None
         self.namespace = self.device = None
 
     def start(self, namespace, device):
         self.namespace, self.device = namespace, device
-        self.process = namespace.start("dumpcap", "-q", "-i", device, "-B", 64, "-w", self.path,
-                                       stderr=subprocess.PIPE, text=True)
-        while "File:" not in self.said:
-            line = self.process.stderr.readline()
-            if not line:
-                raise Failed(f"dumpcap does not start: {self.said}")
-            self.said += line
+        self.process = namespace.start("dumpcap", "-q", "-i", device, "-B", 64, "-w", self.path)
+        self.process.await_line("File:")
 
     def finish(self):
         """Ends it with all packets so far in the file. Raises Failed if it has lost one."""
         if self.device_is_there():
             self.namespace.run(sys.executable, "-c", SEND_MARK, self.device, MARK.decode())
-            wait_until(lambda: MARK in self.path.read_bytes()[-(1 << 16):], START_S, "the last packets of the capture")
-        stop(self.process, signal.SIGINT)
-        self.said += self.process.stderr.read()
-        counts = re.search(r"received/dropped on interface .*?: (\d+)/(\d+)", self.said)
+            wait_until(lambda: MARK in self.path.read_bytes()[-(1 << 16):], "the last packets of the capture", START_S)
+        self.process.stop(signal.SIGINT)
+        said = self.process.text()
+        counts = re.search(r"received/dropped on interface .*?: (\d+)/(\d+)", said)
         if counts is None or int(counts.group(2)) > 0:
-            raise Failed(f"dumpcap has lost packets, so that nothing can be judged: {self.said.strip()}")
+            raise Failed(f"dumpcap has lost packets, so that nothing can be judged: {said.strip()}")
 
     def device_is_there(self):
         """False for a TAP whose process has ended; dumpcap has read all of its packets then."""
         return any(link["ifname"] == self.device for link in json.loads(self.namespace.run("ip", "-j", "link")))
-
-    def close(self):
-        if self.process:
-            stop(self.process)
 
 
 @dataclass
@@ -122,10 +114,7 @@ def read(path, ports):
                "-d", f"tcp.port=={ports[0]}-{ports[1]},data", "-T", "fields", "-E", "occurrence=a"]
     for name in FIELDS:
         command += ["-e", name]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    if done.returncode != 0:
-        raise Failed(f"tshark: {done.stderr.strip()[-500:]}")
-    return [parse(line) for line in done.stdout.splitlines()]
+    return [parse(line) for line in run(*command, limit=120).stdout.splitlines()]
 
 
 def after(a, b):

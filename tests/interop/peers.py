@@ -1,52 +1,32 @@
 """The two ends of a stream as processes, with what they print, and a limit of time."""
 import json
-import queue
-import subprocess
-import threading
 import time
 
-from network import KERNEL, OURS, PREFIX, START_S, Failed, stop, wait_until
+from lib import Failed, Process, expect, wait_until
+from lib.namespace import START_S
+from network import KERNEL, OURS, PREFIX
 
 KINDS = {"tap": "tap", "xdp": "af_xdp"}  # of our rail, by the kind of the network
 
 
-class Peer:
-    """A program that prints `ready`, `step …`, and at its end a JSON object."""
+class Peer(Process):
+    """A program that prints `ready`, `step …`, and at its end a JSON object, its report."""
 
     def __init__(self, who, namespace, log, *words):
-        self.who, self.report, self.lines = who, None, []
-        self.news = queue.Queue()
-        self.process = namespace.start(*words, stdout=subprocess.PIPE, stderr=log, text=True)
-        self.reader = threading.Thread(target=self.read, daemon=True)
-        self.reader.start()
+        super().__init__(*namespace.command(*words), stderr=log)
+        self.who = who
 
-    def read(self):
-        for line in self.process.stdout:
-            line = line.strip()
-            if line.startswith("{"):
-                self.report = json.loads(line)
-            self.lines.append(line)
-            self.news.put(line)
-        self.news.put(None)
+    @property
+    def report(self):
+        return next((json.loads(line) for line in reversed(list(self.lines)) if line.startswith("{")), None)
 
     def await_line(self, wanted, seconds=START_S):
-        until = time.monotonic() + seconds
-        while wanted not in self.lines:
-            try:
-                line = self.news.get(timeout=max(0.01, until - time.monotonic()))
-            except queue.Empty as error:
-                raise Failed(f"{self.who}: no \"{wanted}\" within {seconds} s") from error
-            if line is None and wanted not in self.lines:
-                raise Failed(f"{self.who} ended before \"{wanted}\"")
+        wait_until(lambda: f"{wanted}\n" in list(self.lines), f"{self.who}: \"{wanted}\"", seconds, of=(self,))
 
     def finish(self, seconds):
-        try:
-            code = self.process.wait(max(0.1, seconds))
-        except subprocess.TimeoutExpired as error:
-            raise Failed(f"{self.who}: not done in time, at \"{self.lines[-1:]}\"") from error
-        self.reader.join()
-        if code != 0:
-            raise Failed(f"{self.who} ended with exit code {code}")
+        expect(self.ends_within(max(0.1, seconds)), f"{self.who}: not done in time, at \"{self.lines[-1:]}\"")
+        self.text()
+        expect(self.returncode == 0, f"{self.who} ended with exit code {self.returncode}")
 
 
 def our_peer(case, network, programs, log):
@@ -89,7 +69,7 @@ def run_peers(case, network, programs, log, capture):
         for who, step, delay, command in case.events:
             peers[who].await_line(step, case.timeout_s)
             if case.first_lost:
-                wait_until(lambda: network.wire.counters()[case.first_lost]["dropped.loss"] > 0, case.timeout_s, "a packet that the wire loses")
+                wait_until(lambda: network.wire.counters()[case.first_lost]["dropped.loss"] > 0, "a packet that the wire loses", case.timeout_s)
             time.sleep(delay)
             network.wire.ask(command)
     except Failed as error:
@@ -100,5 +80,5 @@ def run_peers(case, network, programs, log, capture):
         except Failed as error:
             faults.append(str(error))
         finally:
-            stop(peer.process)
+            peer.stop()
     return faults, {who: peer.report for who, peer in peers.items()}

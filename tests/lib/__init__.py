@@ -7,6 +7,7 @@
     tfabric      the tool: environments, two ends of perf, what `stat` shows as JSON, what processes say
     cable        two processes of perf with a rail each, joined by a cable
     nccl         jobs of the real NCCL, by tests/nccl/run
+    wire         an emulated network between two ends (tests/wire)
     xdp_program  AF_XDP: whether this host has it, and a stranger's XDP program
 
 A program begins with these lines, and ends with main():

@@ -9,8 +9,9 @@ import types
 
 from lib.outcome import SKIPPED, Failed, Skipped
 
-# Of the case that runs: its name, the build folder, the tool in it, and a folder that is removed afterwards; further options, if any.
-case = types.SimpleNamespace(name="", build=None, tool=None, folder=None, options=None)
+# Of the case that runs: its name, the build folder, the tool in it, a folder that is removed afterwards, further options, if any, and
+# whether it has a network namespace of its own.
+case = types.SimpleNamespace(name="", build=None, tool=None, folder=None, options=None, own_network=False)
 SCOPES = [contextlib.ExitStack()]
 PROCESSES = []  # that have not been ended
 
