@@ -5,17 +5,11 @@
 
 tfabric is installed on each as the tarball's install.sh does it, with two af_packet rails in the file that an administrator has.
 """
-import json
 import os
 import pathlib
 import signal
-import subprocess
-import sys
 
-TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TESTS / "interop"))
-# pylint: disable=wrong-import-position
-from network import START_S, Namespace, die_with_parent, wait_until
+from lib import Namespace, at_end, configuration, run
 
 NAMES = ("host-a", "host-b")
 RAILS = 2
@@ -52,46 +46,26 @@ exec nsenter --target $holder --net --uts --mount -- env -i {environment} sh -c 
 
 
 class Host(Namespace):
-    def __init__(self, number, build, folder):  # pylint: disable=super-init-not-called
+    def __init__(self, number, build, folder):
+        super().__init__("uts", "mount", "propagation=private")
         self.name, self.number, self.folder = NAMES[number], number, folder
-        own = os.readlink("/proc/self/ns/net")
-        self.holder = subprocess.Popen(["unshare", "--net", "--uts", "--mount", "--propagation", "private", "sleep", "infinity"],
-                                       preexec_fn=die_with_parent)
-        self.path = f"/proc/{self.holder.pid}/ns/net"
-        wait_until(lambda: os.readlink(self.path) != own and os.readlink(f"/proc/{self.holder.pid}/exe").endswith("sleep"), START_S,
-                   "a network namespace")
-        self.run("ip", "link", "set", "lo", "up")
-        hosts = folder / "hosts"
-        subprocess.run(self.command("sh", "-c", MAKE, "make", self.name, hosts, build, CONFIGURATION),
-                       input=self.configuration(), text=True, check=True)
-
-    def command(self, *words):
-        return ["nsenter", "--target", str(self.holder.pid), "--net", "--uts", "--mount", *map(str, words)]
+        at_end(self.close)
+        run(*self.command("sh", "-c", MAKE, "make", self.name, folder / "hosts", build, CONFIGURATION), text=self.configuration())
 
     def configuration(self):
         # Without a life-boat the data can only go over the rails.
-        lines = ['transport = "tcp"', "[rails]", "lifeboat = false"]
-        for rail in range(RAILS):
-            lines += ["[[tcp.rails]]", f'name = "rail{rail}"', 'kind = "af_packet"', f'device = "rail{rail}"',
-                      f'addresses = ["10.9.0.{1 + RAILS * self.number + rail}/24"]']
-        return "\n".join(lines) + "\n"
+        rails = [{"name": f"rail{rail}", "kind": "af_packet", "device": f"rail{rail}", "addresses": [f"10.9.0.{1 + RAILS * self.number + rail}/24"]}
+                 for rail in range(RAILS)]
+        return configuration(*rails, rails__lifeboat=False)
 
     def plug(self, switch, device, bridge):
         """An interface, with its other end at a bridge of the switch."""
-        there = f"{self.name}-{device}"
-        self.run("ip", "link", "add", device, "type", "veth", "peer", "name", there, "netns", switch.holder.pid)
-        self.plain(device)
-        switch.plain(there)
-        switch.run("ip", "link", "set", there, "master", bridge, "up")
-        self.run("ip", "link", "set", device, "up")
+        self.cable(device, f"{self.name}-{device}", switch)
+        switch.ip(f"link set {self.name}-{device} master {bridge}")
 
     def shell(self, line, **how):
         """A user's command line, typed in the job's folder."""
         return self.start("env", "-i", *environment(self.folder), "bash", "-c", f"cd '{self.folder / 'job'}'\n{line}", **how)
-
-    def sent(self, device):
-        """Bytes that have left by an interface."""
-        return json.loads(self.run("ip", "-s", "-j", "link", "show", device))[0]["stats64"]["tx"]["bytes"]
 
     def close(self):
         """Ends all processes of the host: daemons of launchers leave their parents."""
@@ -102,7 +76,7 @@ class Host(Namespace):
                     os.kill(int(entry.name), signal.SIGKILL)
             except (FileNotFoundError, PermissionError, ProcessLookupError):
                 pass  # it has ended, or is not ours
-        self.holder.wait()
+        self.holder.end()
 
 
 def environment(folder):
@@ -117,32 +91,21 @@ class Pair:
     """The two hosts, and what joins them."""
 
     def __init__(self, build, folder):
-        self.folder, self.hosts, self.switch = folder, [], None
+        self.folder, self.hosts, self.switch = folder, [], Namespace()
         for name in ("bin", "home", "job/log", "tmp"):
             (folder / name).mkdir(parents=True)
         (folder / "hosts").write_text("127.0.0.1 localhost\n" +
                                       "".join(f"10.8.0.{i + 1} {name}\n" for i, name in enumerate(NAMES)), encoding="utf-8")
-        try:
-            self.switch = Namespace()
-            for bridge in ("lan", "fabric"):
-                self.switch.run("ip", "link", "add", bridge, "type", "bridge")
-                self.switch.run("ip", "link", "set", bridge, "up")
-            for number in range(len(NAMES)):
-                self.hosts.append(Host(number, build, folder))
-                self.hosts[-1].plug(self.switch, "eth0", "lan")
-                self.hosts[-1].run("ip", "addr", "add", f"10.8.0.{number + 1}/24", "dev", "eth0")
-                for rail in range(RAILS):
-                    self.hosts[-1].plug(self.switch, f"rail{rail}", "fabric")
-        except BaseException:
-            self.close()
-            raise
+        for bridge in ("lan", "fabric"):
+            self.switch.bridge(bridge)
+        for number in range(len(NAMES)):
+            host = Host(number, build, folder)
+            self.hosts.append(host)
+            host.plug(self.switch, "eth0", "lan")
+            host.ip(f"addr add 10.8.0.{number + 1}/24 dev eth0")
+            for rail in range(RAILS):
+                host.plug(self.switch, f"rail{rail}", "fabric")
         cases = "\n".join(f"  {host.name}) holder={host.holder.pid} ;;" for host in self.hosts)
         quoted = " ".join(f"'{each}'" for each in environment(folder))
         (folder / "bin/ssh").write_text(SSH.format(cases=cases, environment=quoted), encoding="utf-8")
         (folder / "bin/ssh").chmod(0o755)
-
-    def close(self):
-        for host in self.hosts:
-            host.close()
-        if self.switch:
-            self.switch.close()

@@ -1,9 +1,7 @@
 """Slurm on the two hosts: its controller on the first one, and a daemon on each."""
-import contextlib
-import subprocess
-
 from hosts import NAMES
-from network import START_S, stop, wait_until
+from lib import wait_until
+from lib.namespace import START_S
 
 # No munge: the daemons trust all in their network, which only this test is in.
 CONFIGURATION = """
@@ -29,29 +27,17 @@ PartitionName=all Nodes=ALL Default=YES State=UP
 """
 
 
-@contextlib.contextmanager
-def running(pair):
-    """Until the end of the block, srun works on both hosts."""
+def start(pair):
+    """From now on srun works on both hosts."""
     nodes = "\n".join(f"NodeName={name} NodeHostname={name} CPUs=2" for name in NAMES)
     configuration = pair.folder / "slurm.conf"
     configuration.write_text(CONFIGURATION.format(nodes=nodes), encoding="utf-8")
-    daemons = []
-
-    def start(host, *words):
-        with open(pair.folder / f"{words[0]}-{host.name}.log", "w", encoding="utf-8") as log:
-            daemons.append(host.start(*words, "-D", "-f", configuration, stdout=log, stderr=subprocess.STDOUT))
 
     def state():
-        return host_a.shell("sinfo --noheader --Node --format %T", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                            text=True).communicate()[0].split()
+        sinfo = host_a.shell("sinfo --noheader --Node --format %T")
+        return sinfo.text().split() if sinfo.ends_within(START_S) else []
 
     host_a = pair.hosts[0]
-    try:
-        start(host_a, "slurmctld")
-        for host in pair.hosts:
-            start(host, "slurmd", "-N", host.name)
-        wait_until(lambda: state() == ["idle"] * len(NAMES), START_S, "Slurm's nodes to be idle")
-        yield
-    finally:
-        for daemon in reversed(daemons):
-            stop(daemon)
+    host_a.start("slurmctld", "-D", "-f", configuration)
+    daemons = [host.start("slurmd", "-N", host.name, "-D", "-f", configuration) for host in pair.hosts]
+    wait_until(lambda: state() == ["idle"] * len(NAMES), "Slurm's nodes to be idle", START_S, of=daemons)
