@@ -1,14 +1,9 @@
 """packaging/grafana/tfabric.json: what it has, and whether Grafana would show it as it is meant."""
 import json
-import pathlib
 import re
-import sys
 
-TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TESTS / "interop"))
-# pylint: disable=wrong-import-position
+from lib import TESTS, Failed
 from metrics import faults_of_expression
-from network import Failed
 
 FILE = TESTS.parent / "packaging/grafana/tfabric.json"
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}

@@ -1,20 +1,15 @@
 """A real job on this host, and what the tool prints of it for Prometheus."""
 import contextlib
 import os
-import pathlib
 import re
 import signal
-import subprocess
-import sys
 import time
 
-TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TESTS / "stat"))
-# pylint: disable=wrong-import-position
 import beside
-from beside import LIMIT_S, expect, wait_for
+from beside import wait_for
+from lib import TESTS, Process, case, expect, scope
 from metrics import documented
-from server import Process, Server, promtool
+from server import Server, listening, promtool
 
 DOCS = TESTS.parent / "docs"
 EXPORTER = "prometheus-node-exporter"
@@ -24,15 +19,14 @@ SELDOM = ("tfabric_rail_fault", "tfabric_processes_ended")  # not of a job that 
 class Job(beside.Job):
     """A job with a name of its own, of which one process can be stopped."""
 
-    def __init__(self, tool, folder):
+    def __init__(self):
         self.name = f"tfabric-test-{os.getpid()}"
-        super().__init__(tool, folder, SLURM_JOB_ID=self.name)
+        super().__init__(SLURM_JOB_ID=self.name)
 
     def text(self):
         """Of all jobs of this host."""
         expect(self.process.poll() is None, "perf has ended")
-        return subprocess.run([self.tool, "stat", "--prometheus"], env=self.environment, capture_output=True, text=True, timeout=LIMIT_S,
-                              check=True).stdout
+        return self.stat("--prometheus").stdout
 
     def own(self, text):
         """Comments and samples of this job."""
@@ -67,8 +61,9 @@ def shapes_of(lines):
     return shapes, types
 
 
-def metrics(tool, folder):
-    with contextlib.closing(Job(tool, folder)) as job:
+def metrics():
+    with scope():
+        job = Job()
         promtool("check", "metrics", text=job.wait_until_moving())
         text = job.stop_one()
     promtool("check", "metrics", text=text)
@@ -81,44 +76,32 @@ def metrics(tool, folder):
         expect(printed.get(name) == wanted.get(name), f"{name}: the tool prints {printed.get(name)}, docs/prometheus.md has {wanted.get(name)}")
 
 
-@contextlib.contextmanager
-def served(job):
-    """By the tool itself; gives the address."""
-    with beside.serving(job) as server:
-        yield server.at
-
-
-@contextlib.contextmanager
-def exported(job, folder):
+def exported(job):
     """By node_exporter from the file that the tool writes; gives the address."""
-    texts = folder / "textfile"
+    texts = case.folder / "textfile"
     texts.mkdir()
-    writer = Process([job.tool, "stat", "--textfile", texts / "tfabric.prom", "--watch", "--interval", "0.5"], folder / "writer.log",
-                     env=job.environment)
-    with contextlib.closing(writer):
-        wait_for("the file", lambda: (texts / "tfabric.prom").exists())
-        exporter = Process.listening([EXPORTER, "--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={texts}"],
-                                     folder / "exporter.log", "metrics")
-        with contextlib.closing(exporter):
-            yield exporter.address
+    Process(case.tool, "stat", "--textfile", texts / "tfabric.prom", "--watch", "--interval", "0.5", env=job.environment)
+    wait_for("the file", lambda: (texts / "tfabric.prom").exists())
+    return listening("metrics", EXPORTER, "--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={texts}")
 
 
-def scraped(tool, folder, with_exporter):
+def scraped(with_exporter):
     """The real Prometheus has this job's series, with each metric's type, by either way."""
-    with contextlib.closing(Job(tool, folder)) as job, contextlib.ExitStack() as ways:
-        wanted, types = shapes_of(job.own(job.wait_until_moving()))
-        wanted.pop("tfabric_stuck", None)  # of a host that has stood still for a moment
-        addresses = {"http": ways.enter_context(served(job))}
+    job = Job()
+    wanted, types = shapes_of(job.own(job.wait_until_moving()))
+    wanted.pop("tfabric_stuck", None)  # of a host that has stood still for a moment
+    with contextlib.ExitStack() as ways:
+        addresses = {"http": ways.enter_context(beside.serving(job)).at}
         if with_exporter:
-            addresses["node"] = ways.enter_context(exported(job, folder))
-        with contextlib.closing(Server(folder, scrape=addresses)) as server:
-            for way in addresses:
-                def here(name):
-                    return server.at(f'{name}{{job="{way}",train_job="{job.name}"}}', time.time())
-                wait_for(f"the job's series by {way}", lambda: all(here(name) for name in wanted))
-                for name in wanted:
-                    found = server.get("targets/metadata", match_target=f'{{job="{way}"}}', metric=name)
-                    expect([each["type"] for each in found] == [types[name]], f"{name} by {way}: {found}")
-                print(f"{way}: {len(wanted)} metrics", flush=True)
-            if with_exporter:
-                expect(not server.at("node_textfile_scrape_error != 0", time.time()), "node_exporter does not like the file")
+            addresses["node"] = exported(job)
+        server = Server(case.folder, scrape=addresses)
+        for way in addresses:
+            def here(name):
+                return server.at(f'{name}{{job="{way}",train_job="{job.name}"}}', time.time())
+            wait_for(f"the job's series by {way}", lambda: all(here(name) for name in wanted))
+            for name in wanted:
+                found = server.get("targets/metadata", match_target=f'{{job="{way}"}}', metric=name)
+                expect([each["type"] for each in found] == [types[name]], f"{name} by {way}: {found}")
+            print(f"{way}: {len(wanted)} metrics", flush=True)
+        if with_exporter:
+            expect(not server.at("node_textfile_scrape_error != 0", time.time()), "node_exporter does not like the file")

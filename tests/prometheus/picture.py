@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Draws the dashboard for docs/prometheus.md, as SVG, from what Prometheus answers over the recording.
 
     picture.py          writes docs/night-duty-dashboard.svg anew; needs promtool and prometheus
@@ -6,7 +6,6 @@
 Some panels, with their titles, units and expressions of packaging/grafana/tfabric.json. The picture ends in the midst of the
 recording's first halt, so that the figures of "now" show something.
 """
-import contextlib
 import math
 import pathlib
 import sys
@@ -14,9 +13,9 @@ import tempfile
 import time
 from xml.sax.saxutils import escape
 
-sys.dont_write_bytecode = True
-# pylint: disable=wrong-import-position
+sys.path.insert(1, sys.path[0] + "/..")
 import dashboard
+from lib import scope
 from recording import START, STEP_S, Recording
 from server import Server
 
@@ -195,9 +194,8 @@ def draw(server, shown_dashboard):
 
 def main():
     target = pathlib.Path(__file__).resolve().parents[2] / "docs" / NAME
-    with tempfile.TemporaryDirectory(prefix="tfabric-picture-") as folder:
-        with contextlib.closing(Server(pathlib.Path(folder), Recording().openmetrics())) as server:
-            target.write_text(draw(server, dashboard.load()), encoding="utf-8")
+    with tempfile.TemporaryDirectory(prefix="tfabric-picture-") as folder, scope():
+        target.write_text(draw(Server(pathlib.Path(folder), Recording().openmetrics()), dashboard.load()), encoding="utf-8")
     print(target)
 
 
