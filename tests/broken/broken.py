@@ -5,32 +5,20 @@ import dataclasses
 import fcntl
 import json
 import os
-import pathlib
 import re
-import secrets
-import shutil
-import signal
 import struct
 import subprocess
-import sys
 import time
 import typing
 
-TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TESTS / "interop"))
-# pylint: disable=wrong-import-position
-from network import START_S, Failed, die_with_parent, stop, wait_until
+from lib import SKIPPED, TOKEN, Failed, Process, Skipped, configuration, environment, expect, nccl, run as run_program, scope, wait_until
+from lib.case import choose
+from lib.namespace import START_S
 
-SKIPPED = 77
 CHECK_LIMIT_S = 240
-TOKEN = ["--token", secrets.token_hex(16)]  # of the two ends of a control connection
 JOB_LIMIT_S = 480  # in the lab, on a busy machine
 FIX_LIMIT_S = 10
 EXIT_CODES = {"error": 3, "warning": 1}  # docs/check.md
-
-
-class Impossible(Exception):
-    """The host cannot be made here; the text says why."""
 
 
 @dataclasses.dataclass
@@ -81,27 +69,19 @@ class Host:
     def __init__(self, build, folder):
         self.build, self.folder = build, folder
         self.prefix = []
-        self.cleanups = []
-        # Without settings from the environment.
-        self.environment = {key: value for key, value in os.environ.items()
-                            if not key.startswith(("TFABRIC_", "NCCL_", "LOCAL_", "FAKECUDA_"))
-                            or key == "TFABRIC_TEST_NCCL"}
-        self.environment |= {"HOME": str(folder), "LD_LIBRARY_PATH": str(build), "TFABRIC_CONFIG": "/dev/null"}
+        self.environment = environment()  # without settings from ours
+        self.environment |= {"HOME": str(folder), "LD_LIBRARY_PATH": str(build)}
         self.check_environments = None  # for two hosts: the changes of each one's environment
 
     def enter(self, *words):
         """The command that runs this one in the host."""
         return [str(word) for word in words]
 
-    def start(self, words, environment, **how):
-        return subprocess.Popen(self.enter(*words), env=environment, text=True, stdout=subprocess.PIPE,
-                                preexec_fn=die_with_parent, **how)
+    def start(self, words, variables, **how):
+        return Process(*self.enter(*words), env=variables, **how)
 
     def run(self, *words):
-        done = subprocess.run(self.enter(*words), capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise Failed(f"{' '.join(map(str, words))}: {done.stderr.strip()}")
-        return done.stdout
+        return run_program(*self.enter(*words)).stdout
 
     def write(self, name, text):
         path = self.folder / name
@@ -110,7 +90,7 @@ class Host:
 
     def configure(self, *rails, name="tfabric.toml", **keys):
         """Writes the configuration file. `rails`: a dictionary each; `keys` with sections, as in `memory__hugepages`."""
-        path = self.write(name, configuration(rails, {"lock_folder": f"{self.folder}/locks"} | keys))
+        path = self.write(name, configuration(*rails, **{"lock_folder": f"{self.folder}/locks"} | keys))
         self.environment["TFABRIC_CONFIG"] = str(path)
         return path
 
@@ -121,22 +101,11 @@ class Host:
         holders = []
         for rail, command in zip((one, other), words):
             path = self.configure(rail, name=f"{rail['name']}.toml")
-            environment = self.environment | {"TFABRIC_CONFIG": str(path)}
-            holders.append(self.start(command, environment, stderr=subprocess.STDOUT))
-            self.after(lambda holder=holders[-1]: stop(holder, signal.SIGKILL))
+            holders.append(self.start(command, self.environment | {"TFABRIC_CONFIG": str(path)}))
         locks = self.folder / "locks"
-        wait_until(lambda: locks.is_dir() and sum(1 for file in locks.iterdir() if is_locked(file)) == 2, START_S,
-                   "two processes that have a rail each")
+        wait_until(lambda: locks.is_dir() and sum(1 for file in locks.iterdir() if is_locked(file)) == 2,
+                   "two processes that have a rail each", START_S)
         return holders
-
-    def after(self, work):
-        """Adds what is to be done when the host is removed."""
-        self.cleanups.append(work)
-
-    def close(self):
-        for work in reversed(self.cleanups):
-            work()
-        self.cleanups.clear()
 
 
 def is_locked(file):
@@ -147,31 +116,12 @@ def is_locked(file):
     return struct.unpack(form, answer)[0] != fcntl.F_UNLCK
 
 
-def toml(value):
-    return str(value).lower() if isinstance(value, bool) else json.dumps(value)
-
-
-def configuration(rails, keys):
-    sections = {"": {"transport": "tcp"}}
-    for key, value in keys.items():
-        section, _, name = key.rpartition("__")
-        sections.setdefault(section, {})[name] = value
-    lines = []
-    for section, values in sections.items():
-        lines += [f"[{section}]"] if section else []
-        lines += [f"{name} = {toml(value)}" for name, value in values.items()]
-    for rail in rails:
-        lines += ["[[tcp.rails]]"] + [f"{name} = {toml(value)}" for name, value in rail.items()]
-    return "\n".join(lines) + "\n"
-
-
 class Judge:
     def __init__(self, build):
         self.build = build
         self.tool = build / "tfabric"
-        done = subprocess.run([TESTS / "nccl" / "run", "--build", build, "--check"], capture_output=True, text=True,
-                              check=False)
-        self.no_nccl = done.stdout.strip() or done.stderr.strip() if done.returncode else ""
+        choose(build)
+        self.no_nccl = nccl.why_no_nccl()
 
     def try_case(self, case, host):
         """Runs the case, and returns the text of its result."""
@@ -238,14 +188,14 @@ class Judge:
     # --- the job
 
     def judge_job(self, case, host):
-        words = [*host.prefix, TESTS / "nccl" / "run", "--build", self.build, "--mode", "allreduce", "--max-bytes",
-                 "64K", "--local-ranks", "--timeout", JOB_LIMIT_S // 2, *case.options]
+        words = [*host.prefix, *nccl.command("--mode", "allreduce", "--max-bytes", "64K", "--local-ranks", "--timeout", JOB_LIMIT_S // 2,
+                                             *case.options)]
         if case.job == "runs" and case.told:
             words.append("--keep")
         words += {"falls back": ["--fallback"], "is refused": ["--required"]}.get(case.job, [])
-        process = host.start(words, host.environment, stderr=subprocess.STDOUT)
+        process = host.start(words, host.environment)
         began = time.monotonic()
-        text = output_of(process, JOB_LIMIT_S, "the job")[0]
+        text = output_of(process, JOB_LIMIT_S, "the job")
         took = time.monotonic() - began
         status = process.returncode
         if case.job == "fails":
@@ -255,11 +205,9 @@ class Judge:
             expect(status == 0, f"the job's exit status is {status}:\n{text}")
             way = {"falls back": "ranks over Socket,", "runs": "ranks over tfabric,"}.get(case.job, "")
             expect(way in text, f"the job's end is not \"{way}\":\n{text}")
-        kept = re.search(r"^logs: (.*)$", text, re.MULTILINE)
+        kept = nccl.kept_logs(text)
         if kept:
-            logs = pathlib.Path(kept.group(1)).glob("nccl*.log")
-            text += "".join(file.read_text(errors="replace") for file in logs)
-            shutil.rmtree(kept.group(1))
+            text += "".join(kept.values())
             warnings = len(re.findall("NCCL WARN NET/tfabric: ", text))
             expect(warnings in (1, 2), f"there are {warnings} warnings, not one of a rail:\n{text}")
         found = re.search(case.told, text)
@@ -268,19 +216,16 @@ class Judge:
 
 
 def finish_check(process):
-    text, errors = output_of(process, CHECK_LIMIT_S, "tfabric check")
+    text = output_of(process, CHECK_LIMIT_S, "tfabric check")
     try:
         return process.returncode, json.loads(text)
     except ValueError as error:
-        raise Failed(f"tfabric check, exit status {process.returncode}: {text}{errors}") from error
+        raise Failed(f"tfabric check, exit status {process.returncode}: {process.shown()}") from error
 
 
 def output_of(process, limit, what):
-    try:
-        return process.communicate(timeout=limit)
-    except subprocess.TimeoutExpired as error:
-        process.kill()
-        raise Failed(f"{what}: not done after {limit} s:\n{process.communicate()[0]}") from error
+    expect(process.ends_within(limit), f"{what}: not done after {limit} s: {process.shown()}")
+    return process.text()
 
 
 def worth_fixing(report):
@@ -295,27 +240,20 @@ def expect_findings(expected, findings, report):
                      f"{json.dumps(report, indent=1)}")
 
 
-def expect(condition, what):
-    if not condition:
-        raise Failed(what)
-
-
 def run(table, names, judge, make_host):
     """Runs the cases, and returns the exit status."""
     failed, impossible = [], []
     for name in names or table:
         case, began = table[name], time.monotonic()
-        host = make_host()
         try:
-            text = judge.try_case(case, host)
-        except Impossible as why:
+            with scope():
+                text = judge.try_case(case, make_host())
+        except Skipped as why:
             impossible.append(name)
             text = f"skipped: {why}"
         except Failed as why:
             failed.append(name)
             text = f"FAILED: {why}"
-        finally:
-            host.close()
         print(f"{name}: {text} [{time.monotonic() - began:.1f} s]", flush=True)
     count = len(names or table)
     if judge.no_nccl:

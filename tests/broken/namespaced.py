@@ -2,34 +2,23 @@
 import pathlib
 import tempfile
 
-from broken import Host, Impossible
-from network import Namespace
+from broken import Host
+from lib import Namespace, Skipped, at_end
 
 NOBODY = 65534
 
 
 class NamespacedHost(Host):
     def __init__(self, build):
-        self.place = tempfile.TemporaryDirectory(prefix="tfabric-broken-")
-        folder = pathlib.Path(self.place.name)
+        place = tempfile.TemporaryDirectory(prefix="tfabric-broken-")
+        at_end(place.cleanup)
+        folder = pathlib.Path(place.name)
         folder.chmod(0o755)
         super().__init__(build, folder)
-        self.spaces = [Namespace()]
-        self.space = self.spaces[0]
+        self.space = Namespace()
 
     def enter(self, *words):
         return self.space.command(*words)
-
-    def another(self):
-        """A further namespace: a router, a stranger."""
-        self.spaces.append(Namespace())
-        return self.spaces[-1]
-
-    def close(self):
-        super().close()
-        for space in self.spaces:
-            space.close()
-        self.place.cleanup()
 
     # --- the pieces of hosts
 
@@ -62,14 +51,14 @@ class NamespacedHost(Host):
         try:
             self.run(*self.prefix, "test", "-x", self.build / "tfabric")
         except Exception as error:
-            raise Impossible(f"other users cannot run what lies in {self.build}") from error
+            raise Skipped(f"other users cannot run what lies in {self.build}") from error
 
     def hide(self, folder):
         """Check and the job see an empty folder in its place."""
         try:
             self.run("unshare", "--mount", "true")
         except Exception as error:
-            raise Impossible("mount namespaces cannot be made here") from error
+            raise Skipped("mount namespaces cannot be made here") from error
         self.prefix = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs none {folder} && exec "$@"', "sh"]
 
     def pair(self, first, second, **keys):

@@ -1,5 +1,6 @@
 """Faults between two hosts. For check each rail is a host of its own; each of the job's two ranks has one."""
 from broken import Table
+from lib import Namespace
 from namespaced import interface_rail
 
 CASES = Table()
@@ -29,7 +30,7 @@ def gateway_elsewhere(host):
 def address_of_another_host(host):
     """A stranger in the same network has the addresses of both rails."""
     host.interfaces()
-    stranger = host.another()
+    stranger = Namespace()
     host.run("ip", "link", "add", "to-stranger", "type", "veth", "peer", "name", "eth0", "netns", stranger.holder.pid)
     host.run("ip", "link", "set", "to-stranger", "master", "bridge", "up")
     for address in ("10.9.0.1/24", "10.9.0.2/24"):
@@ -60,7 +61,7 @@ def other_vlan(host):
 
 def routed(host, route):
     """Two subnets, whose router does this with packets."""
-    router = host.another()
+    router = Namespace()
     for number in range(2):
         host.run("ip", "link", "add", f"rail{number}", "index", (number + 1) << 12, "type", "veth", "peer", "name",
                  f"to{number}", "netns", router.holder.pid)

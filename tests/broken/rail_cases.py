@@ -2,12 +2,11 @@
 import glob
 import os
 import socket
-import sys
 
-from broken import TESTS, Impossible, Table, both
+from broken import Table, both
+from lib import TESTS, Skipped, at_end
+from lib.xdp_program import need_af_xdp
 from namespaced import interface_rail
-from network import stop
-from xdp_program import why_no_af_xdp
 
 CASES = Table()
 broken = CASES.broken
@@ -69,15 +68,10 @@ def more_queues_than_engines(host):
 
 @broken(both("error interface-xdp-program"), fix=r", as root: ip link set \S+ xdp off$", told="XDP program")
 def strangers_xdp_program(host):
-    why = why_no_af_xdp()
-    if why:
-        raise Impossible(why)
+    need_af_xdp()
     xdp_rails(host)
     for number in range(2):
-        stranger = host.start([sys.executable, TESTS / "interop" / "xdp_program.py", f"rail{number}"], host.environment)
-        host.after(lambda process=stranger: stop(process))
-        if stranger.stdout.readline() != "attached\n":
-            raise Impossible("no XDP program can be attached")
+        host.start([TESTS / "lib/xdp_program.py", f"rail{number}"], host.environment).await_line("attached")
 
 
 @broken(both("error capability-missing"), fix="--cap-add NET_ADMIN", told="NET_ADMIN")
@@ -161,7 +155,7 @@ def socket_denied(host):
         end.bind(f"{host.folder}/{number}.sock")
         end.listen()
         os.chmod(f"{host.folder}/{number}.sock", 0o600)
-        host.after(end.close)
+        at_end(end.close)
     host.configure(*memif(host.folder, role="client"), lock_folder="auto")
     host.be_nobody()
 
@@ -216,7 +210,7 @@ def hugepages_required(host):
     free = sum(int(open(f"{path}/free_hugepages", encoding="utf-8").read()) * int(path.rsplit("-", 1)[1][:-2])
                for path in glob.glob("/sys/kernel/mm/hugepages/hugepages-*")) // 1024
     if free > 500:
-        raise Impossible(f"{free} MiB of hugepages are free")
+        raise Skipped(f"{free} MiB of hugepages are free")
     host.configure(*eight_memifs(), memory__hugepages="required")
 
 
@@ -226,15 +220,15 @@ def memory_of_the_control_group(host):
     parent = next(((root, limit) for root, limit in roots if os.path.exists(f"{root}/{limit}")
                    or "memory" in read(f"{root}/cgroup.subtree_control")), None)
     if not parent:
-        raise Impossible("no control group of memory is to be seen")
+        raise Skipped("no control group of memory is to be seen")
     group = f"{parent[0]}/tfabric-broken-{os.getpid()}"
     try:
         os.mkdir(group)
         with open(f"{group}/{parent[1]}", "w", encoding="utf-8") as file:
             file.write(str(500 << 20))
     except OSError as error:
-        raise Impossible(f"no control group can be made: {error}") from error
-    host.after(lambda: os.rmdir(group))
+        raise Skipped(f"no control group can be made: {error}") from error
+    at_end(os.rmdir, group)
     host.configure(*eight_memifs())
     host.prefix = ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh"]
 
