@@ -1,10 +1,5 @@
 """Two namespaces, the hosts of a bench, and the wires between them, whose kernel's TCP has the congestion control that is asked for."""
-import os
-import sys
-
-sys.dont_write_bytecode = True
-# pylint: disable=wrong-import-position
-from network import Namespace
+from lib import Namespace
 
 
 class Loopback:
@@ -20,9 +15,6 @@ class Loopback:
 
     def address(self, _side, _host):
         return "127.0.0.1"
-
-    def close(self):
-        self.spaces[0].close()
 
 
 class Wires:
@@ -52,15 +44,6 @@ class Wires:
     def address(self, side, host):
         return f"10.9.{side * self.count}.{host}"
 
-    def close(self):
-        for space in self.spaces:
-            space.close()
-
-
-def environment():
-    """That of this process, without what configures a network."""
-    return {key: value for key, value in os.environ.items() if not key.startswith(("TFABRIC_", "NCCL_", "KERNELNET_"))}
-
 
 def over(kind, interfaces, host):
     """The variables by which tfabric goes over these interfaces, and over nothing else."""
@@ -68,4 +51,4 @@ def over(kind, interfaces, host):
         rails = ";".join(f"kernel:{name}" for name in interfaces)
     else:
         rails = ";".join(f"{kind}:name={name},device={name},addresses=10.8.{name[1:]}.{host}/24" for name in interfaces)
-    return {"TFABRIC_CONFIG": "/dev/null", "TFABRIC_REQUIRED": "true", "TFABRIC_TRANSPORT": "tcp", "TFABRIC_TCP_RAILS": rails}
+    return {"TFABRIC_REQUIRED": "true", "TFABRIC_TRANSPORT": "tcp", "TFABRIC_TCP_RAILS": rails}
