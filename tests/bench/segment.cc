@@ -168,7 +168,7 @@ Status run(const Settings& settings) {
   if (!pair.link_up()) return Error{Errc::remote, "the ends of the wire do not find each other"};
 
   const auto peer = pair.receiver.rail->address();
-  lane::StreamCarrier& carrier = *pair.sender.rail->route_to(peer, 0)->carrier;
+  lane::StreamCarrier& carrier = *pair.sender.rail->way_to(peer, 0)->carrier;
   engine::Flow* made = carrier.connect(peer, pair.receiver.tcp.port(), &pair.source, 0);
   if (made == nullptr) return Error{Errc::unusable, "no flow"};
   auto& flow = static_cast<link::TcpFlow&>(*made);

@@ -86,11 +86,11 @@ Status PortHost::open_wire(const net::IpAddress& address) {
     return rails.error();
   }
   rail_ = std::move(rails->front());
-  const auto route = rail_->route_to(gateway, 0);
-  if (!route) {
-    return route.error();
+  const auto way = rail_->way_to(gateway, 0);
+  if (!way) {
+    return way.error();
   }
-  link_ = static_cast<link::Link*>(route->carrier);
+  link_ = static_cast<link::Link*>(way->carrier);
   wire_->set_host(link_->interface().config().mac);
   for (const Instant deadline = now() + kPatience; !link_->port().link_up() || !wire_->link_up();) {
     if (now() > deadline) {
