@@ -20,7 +20,7 @@ def lead_and_die():
 
 
 def free_port():
-    """Of loopback. In a network namespace of the test's own nobody else takes it."""
+    """Returns a TCP port that nobody uses. Unless the test has a network namespace of its own, another process may take it first."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

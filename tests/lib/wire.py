@@ -1,4 +1,4 @@
-"""The emulated network of tests/wire: a program that is told what to do by lines, and answers each by one."""
+"""Runs the emulated network of tests/wire: writes commands to its standard input, and reads the line that answers each."""
 import json
 import os
 import subprocess

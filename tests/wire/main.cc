@@ -1,5 +1,5 @@
-// emulated_wire: a network between two ports that loses, delays and damages packets as tests say, in commands
-// on standard input, of which each is answered by a line. It ends with that input.
+// emulated_wire: a network between two ports that loses, delays and damages packets. Tests configure it by
+// commands on standard input, and it answers each by a line. It ends at the end of that input.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
@@ -102,7 +102,9 @@ Status run(WireOptions& options, const std::vector<std::string>& ports, const st
 }
 
 int main(int argc, char** argv) {
-  CLI::App app("A network between two ports that is as bad as it is told to be. Says ok when it is there.");
+  CLI::App app(
+      "An emulated network between two ports, which loses, delays and damages packets. Prints ok when it is "
+      "ready.");
   WireOptions options;
   std::vector<std::string> ports;
   std::string initial;

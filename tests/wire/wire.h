@@ -1,4 +1,5 @@
-// The wire: its ports, the emulator between them, and what it is told. Frames are moved without copying them.
+// The emulated network: two ports, the emulator between them, and the commands that change it. Frames are
+// forwarded without a copy.
 #pragma once
 
 #include <array>
