@@ -348,6 +348,7 @@ TEST_CASE("a peer learns why a connection was aborted, although the last segment
   REQUIRE(sent.loop.until([&] { return sent.loop.hall.guest.failed; }));
   CHECK(sent.loop.hall.guest.error == ConnectionError::reset);
   CHECK(sent.loop.hall.guest.reason == "out of paper");
+  CHECK(sent.loop.link->counters().tx_payload == 0);  // the reason is none
 }
 
 TEST_CASE("a link counts the payload that is sent, and what of it is sent again") {

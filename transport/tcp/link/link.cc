@@ -185,7 +185,8 @@ bool Link::send_packet(const net::LinkHeader& header, const stack::SegmentOut& s
   }
   ++ip_id_;
   counters_.tx_bytes += packet->pkt_len;
-  counters_.tx_payload += segment.payload_size;
+  // The reason that a reset brings is no part of the stream, and no flow counts it.
+  counters_.tx_payload += (segment.flags & stack::flag::rst) == 0 ? segment.payload_size : 0;
   counters_.tx_repeated += segment.retransmission ? segment.payload_size : 0;
   stage_[staged_++] = packet;
   return true;
