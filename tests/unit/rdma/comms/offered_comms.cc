@@ -326,7 +326,7 @@ bool OfferedComms::finish(Duration within) {
     REQUIRE((!message.has_come || std::all_of(seen(message.to), seen(message.to) + message.room,
                                               [](std::byte byte) { return byte == kOver; })));
   }
-  for (const std::string& what : verbs.violations) {
+  for (const std::string& what : verbs.violations()) {
     FAIL(what);
   }
   if (done) {

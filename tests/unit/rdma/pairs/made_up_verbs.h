@@ -12,6 +12,7 @@
 // One at a time in a process. Its verbs are thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -81,10 +82,13 @@ class MadeUpVerbs {
   double bytes_per_ns = 2;
 
   // What was done wrong: by those who use it, or to memory.
-  std::vector<std::string> violations;
+  [[nodiscard]] std::vector<std::string> violations() const {
+    const std::lock_guard lock(mutex_);
+    return violations_;
+  }
   std::uint64_t late_writes = 0;  // into queue pairs in the error state, or from destroyed ones
   std::uint64_t stale_completions = 0;
-  std::uint64_t reads = 0, immediates = 0;  // that have come
+  std::atomic<std::uint64_t> reads = 0, immediates = 0;  // that have come
   std::size_t queue_pairs() const { return pairs_.size(); }
   std::size_t mrs = 0, cqs = 0, pds = 0;  // not destroyed yet
   // The attributes of the queue pairs that are connected.
@@ -139,7 +143,7 @@ class MadeUpVerbs {
   [[nodiscard]] const Mr* region(std::uint32_t key, std::uint64_t address, std::uint64_t length,
                                  bool remote) const;
   [[nodiscard]] static bool is_cut(const Hca& hca);
-  void violated(std::string what) { violations.push_back(std::move(what)); }
+  void violated(std::string what) { violations_.push_back(std::move(what)); }
   int post_one(Qp& qp, const ibv_send_wr& wr);
   void transmit(Qp& qp);
   void send_one(Qp& qp);
@@ -158,6 +162,7 @@ class MadeUpVerbs {
   static inline Instant now_{};
   Instant (*clock_)() = nullptr;
   mutable std::recursive_mutex mutex_;  // guards all of it, once there are several threads
+  std::vector<std::string> violations_;
   SeededRandom random_;
   Verbs verbs_;
   std::vector<std::unique_ptr<Hca>> hcas_;

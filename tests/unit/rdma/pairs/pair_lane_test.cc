@@ -202,7 +202,7 @@ TEST_CASE("a group's messages come by their places, whole or in pieces, and larg
   REQUIRE(lanes.until([&] { return lanes.sender.lane->confirmed() == 5; }));
   CHECK(lanes.sender.lane->is_drained());
   CHECK(lanes.sender.lane->meters().delivered == 30'299);
-  CHECK(lanes.verbs.violations.empty());
+  CHECK(lanes.verbs.violations().empty());
 }
 
 TEST_CASE("a lane is busy while completions are awaited, however short that is, and not longer") {

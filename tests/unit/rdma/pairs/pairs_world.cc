@@ -238,8 +238,8 @@ PairsWorld::Outcome PairsWorld::run() {
   const Instant begin = MadeUpVerbs::now();
   while (first_ < messages_.size() && outcome_.fault.empty() && !outcome_.lost_data) {
     step();
-    if (!verbs_.violations.empty()) {
-      broken(verbs_.violations.front());
+    if (const auto violations = verbs_.violations(); !violations.empty()) {
+      broken(violations.front());
     }
     if (MadeUpVerbs::now() - begin > kEnough) {
       broken(fmt::format("it hangs: {}, {}", sender_->describe(), receiver_->describe()));

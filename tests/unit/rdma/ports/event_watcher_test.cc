@@ -97,5 +97,5 @@ TEST_CASE("comms may be closed while their queue pairs are being made") {
     std::this_thread::sleep_for(std::chrono::microseconds(37 * (i % 50)));
     comms.send.reset();
   }
-  REQUIRE(hosts.network.violations.empty());
+  REQUIRE(hosts.network.violations().empty());
 }

@@ -154,7 +154,7 @@ void exchange(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes) {
   REQUIRE(in == out);
   REQUIRE(comms.send->deregister_memory(from).ok());
   REQUIRE(comms.receive->deregister_memory(to).ok());
-  REQUIRE(hosts.network.violations.empty());
+  REQUIRE(hosts.network.violations().empty());
 }
 
 bool goes_over_pairs(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes) {
