@@ -6,7 +6,7 @@
     namespace    network namespaces, their interfaces and counters; what they need
     tfabric      the tool: environments, two ends of perf, what `stat` shows as JSON, what processes say
     cable        two processes of perf with a rail each, joined by a cable
-    nccl         jobs of the real NCCL, by tests/nccl/run
+    nccl         the real NCCL: where it is, jobs of it by tests/nccl/run; nccl_releases: what is known of each release
     wire         an emulated network between two ends (tests/wire)
     xdp_program  AF_XDP: whether this host has it, and a stranger's XDP program
 

@@ -54,6 +54,8 @@ UniqueId await(const std::string& file) {
 }
 
 void run(int rank, int ranks, const std::string& file) {
+  // So that NCCL's log is whole when the process ends in NCCL.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   int version = 0;
   check("ncclGetVersion", function<int(int*)>("ncclGetVersion")(&version));
   check("cudaSetDevice", function<int(int)>("cudaSetDevice")(0));

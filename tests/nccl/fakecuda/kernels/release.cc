@@ -89,7 +89,7 @@ struct Release {
   const Layout* layout;
 };
 
-// Those with which all collectives were run; tests/nccl/releases/known.sh has the same.
+// Those with which all collectives were run; tests/lib/nccl_releases.py has the same.
 constexpr Release kReleases[] = {{22203, &k2_22}, {22304, &k2_23}, {22403, &k2_24}, {22501, &k2_25},
                                  {22605, &k2_26}, {22707, &k2_27}, {22809, &k2_28}, {22907, &k2_29},
                                  {23007, &k2_30}, {23102, &k2_31}, {23203, &k2_32}};
