@@ -1,33 +1,54 @@
-# The version of the sources: what `git describe` says, or without git the file VERSION, or the version in CMakeLists.txt.
+# The version of the sources. The number is that of project() in CMakeLists.txt; it is released with the commit that gives its
+# section of CHANGELOG.md a heading, and what is built from N commits later is its +N.gHASH. Before, it is its ~N.gHASH, N of all
+# commits. dpkg and rpm put them in this order. Changes that are not committed end it with .dirty.
 #
-# Included, it sets TFABRIC_VERSION and TFABRIC_DEBIAN_VERSION and adds the library tfabric_version (base/version.h). Each
-# build runs it as a script, so a commit changes one small file, which is compiled only if the version is another one.
+# Included, it sets TFABRIC_VERSION and adds the library tfabric_version (base/version.h). Each build runs it as a script, so a
+# commit changes one small file, which is compiled only if the version is another one.
 
-function(tfabric_find_version source fallback result)
-  set(version "")
+# tfabric_git(RESULT ARGUMENT...): what it prints, or nothing if it fails.
+macro(tfabric_git result)
+  # In a container the sources may belong to another user. The index is only read, since a commit may be in progress.
+  execute_process(COMMAND git --no-optional-locks -c safe.directory=${source} -C ${source} ${ARGN}
+                  OUTPUT_VARIABLE ${result} OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endmacro()
+
+function(tfabric_find_version source number result)
+  set(${result} ${number} PARENT_SCOPE)
   if(EXISTS ${source}/.git)
-    # In a container the sources may belong to another user. The index is only read, since a commit may be in progress.
-    execute_process(COMMAND git --no-optional-locks -c safe.directory=${source} -C ${source}
-                            describe --tags --always --dirty
-                    OUTPUT_VARIABLE version OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
-    if(NOT status EQUAL 0)
-      set(version "")
+    tfabric_git(hash describe --always --dirty "--exclude=*")
+    if(NOT hash)
+      return()
+    endif()
+    string(REPLACE "-dirty" ".dirty" hash ${hash})
+    # A checkout without its history has no numbers.
+    tfabric_git(shallow rev-parse --is-shallow-repository)
+    tfabric_git(tag tag --points-at HEAD --list v${number})
+    tfabric_git(released log -1 --format=%H "-S## [${number}]" -- CHANGELOG.md)
+    if(tag)
+      set(later 0)
+    elseif(shallow STREQUAL "true")
+      set(${result} ${number}+g${hash} PARENT_SCOPE)
+      return()
+    elseif(released)
+      tfabric_git(later rev-list --count ${released}..HEAD)
+    else()
+      tfabric_git(all rev-list --count HEAD)
+      set(${result} ${number}~${all}.g${hash} PARENT_SCOPE)
+      return()
+    endif()
+    if(NOT later EQUAL 0 OR hash MATCHES "dirty")
+      set(${result} ${number}+${later}.g${hash} PARENT_SCOPE)
+    endif()
+  elseif(EXISTS ${source}/VERSION)
+    # `git archive` has put there what it knows of the commit (.gitattributes): a description, if there is a tag, and the hash.
+    file(STRINGS ${source}/VERSION known LIMIT_COUNT 1)
+    if(known MATCHES "^v${number}-([0-9]+-g[0-9a-f]+) ")
+      string(REPLACE "-" "." later ${CMAKE_MATCH_1})
+      set(${result} ${number}+${later} PARENT_SCOPE)
+    elseif(NOT known MATCHES "^v${number} " AND known MATCHES " ([0-9a-f]+)$")
+      set(${result} ${number}+g${CMAKE_MATCH_1} PARENT_SCOPE)
     endif()
   endif()
-  if(NOT version AND EXISTS ${source}/VERSION)
-    # `git archive` has put the same there (.gitattributes): a description, if there is a tag to describe by, and the hash.
-    file(STRINGS ${source}/VERSION version LIMIT_COUNT 1)
-    if(version MATCHES "Format")
-      set(version "")
-    endif()
-    string(STRIP "${version}" version)
-    string(REGEX REPLACE " .*" "" version "${version}")
-  endif()
-  string(REGEX REPLACE "[^A-Za-z0-9.+~_/-]" "" version "${version}")  # it goes between quotes
-  if(NOT version)
-    set(version ${fallback})
-  endif()
-  set(${result} ${version} PARENT_SCOPE)
 endfunction()
 
 # Writes OUTPUT unless it says the same already.
@@ -48,38 +69,19 @@ const char* version() { return kText + sizeof("tfabric version ") - 1; }
 ]])
 endfunction()
 
-# A version of Debian's: a tag v1.2-rc1 sorts before v1.2, commits after a tag sort after it, and what has no tag counts
-# as a later state of the version in CMakeLists.txt.
-function(tfabric_debian_version version fallback result)
-  string(REGEX REPLACE "-dirty$" "" described "${version}")
-  if(described MATCHES "^v?([0-9]+\\.[A-Za-z0-9.~]*(-[a-z]+[0-9]*)?)(-([0-9]+)-(g[0-9a-f]+))?$")
-    string(REPLACE "-" "~" debian "${CMAKE_MATCH_1}")
-    if(CMAKE_MATCH_3)
-      string(APPEND debian "+${CMAKE_MATCH_4}.${CMAKE_MATCH_5}")
-    endif()
-  else()
-    string(REGEX REPLACE "[^A-Za-z0-9.+~]" "." debian "${fallback}+${described}")
-  endif()
-  if(NOT described STREQUAL version)
-    string(APPEND debian ".dirty")
-  endif()
-  set(${result} ${debian} PARENT_SCOPE)
-endfunction()
-
 if(CMAKE_SCRIPT_MODE_FILE)
   if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
-    tfabric_find_version(${SOURCE} ${FALLBACK} version)
+    tfabric_find_version(${SOURCE} ${NUMBER} version)
     tfabric_write_version(${version} ${OUTPUT})
   endif()
   return()
 endif()
 
 tfabric_find_version(${CMAKE_SOURCE_DIR} ${PROJECT_VERSION} TFABRIC_VERSION)
-tfabric_debian_version(${TFABRIC_VERSION} ${PROJECT_VERSION} TFABRIC_DEBIAN_VERSION)
 set(version_source ${CMAKE_BINARY_DIR}/generated/version.cc)
 tfabric_write_version(${TFABRIC_VERSION} ${version_source})
 add_custom_target(tfabric_version_source BYPRODUCTS ${version_source} COMMENT "" VERBATIM
-                  COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DFALLBACK=${PROJECT_VERSION}
+                  COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DNUMBER=${PROJECT_VERSION}
                           -DOUTPUT=${version_source} -P ${CMAKE_CURRENT_LIST_FILE})
 add_library(tfabric_version STATIC ${version_source})
 target_link_libraries(tfabric_version PUBLIC tfabric_compiler)

@@ -21,7 +21,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/notices.cmake)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME tfabric)
-set(CPACK_PACKAGE_VERSION ${TFABRIC_DEBIAN_VERSION})
+set(CPACK_PACKAGE_VERSION ${TFABRIC_VERSION})
 set(CPACK_PACKAGE_CONTACT "The tfabric authors <tfabric@localhost>")
 set(CPACK_PACKAGE_VENDOR "The tfabric authors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "NCCL network plugin: user-space TCP on DPDK, RDMA")
