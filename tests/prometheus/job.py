@@ -13,7 +13,8 @@ from server import Server, listening, promtool
 
 DOCS = TESTS.parent / "docs"
 EXPORTER = "prometheus-node-exporter"
-SELDOM = ("tfabric_rail_fault", "tfabric_processes_ended")  # not of a job that only stands still
+# Not of a job that only stands still.
+SELDOM = ("tfabric_build_info", "tfabric_rail_fault", "tfabric_processes_ended")
 
 
 class Job(beside.Job):

@@ -12,7 +12,7 @@ def documented():
     found = {}
     for names, kind, text in ROW.findall(PAGE.read_text(encoding="utf-8")):
         more = set(re.findall(r"further label `(\w+)`", text))
-        less = set(re.findall(r"`(\w+)`", "".join(re.findall(r"without (`\w+` and `\w+`)", text))))
+        less = set(re.findall(r"`(\w+)`", "".join(re.findall(r"without ((?:`\w+`(?:, | and )?)+)", text))))
         for name in re.findall(r"`(\w+)`", names):
             labels = {"train_job", "rank", "pid"} | LABELS.get(name.split("_")[0], set())
             found[f"tfabric_{name}"] = kind, (labels | more) - less

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/version.h"
 #include "tools/stat/rates.h"
 #include "tools/stat/verdicts.h"
 
@@ -207,6 +208,8 @@ std::string to_prometheus(const observe::Found& found) {
     dumps.emplace(labels, number_of<observe::DumpFacts>(process));
   }
   std::string text =
+      family("build_info", "gauge", "1, of the program that shows these metrics",
+             {{fmt::format("version={}", in_quotes(version())), 1}}) +
       family("info", "gauge", "1 for each process that uses tfabric", info) +
       family("process_stopped", "gauge", "1 if a signal, a debugger or a freezer has stopped the process",
              stopped) +

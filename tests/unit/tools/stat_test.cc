@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "base/version.h"
 #include "observe/page.h"
 #include "tools/stat/findings.h"
 #include "tools/stat/lines.h"
@@ -314,7 +315,8 @@ TEST_CASE("a process that has ended is shown with its last state, and in no metr
   CHECK(findings[0] == said);
   const std::string metrics = to_prometheus(found);
   CHECK_THAT(metrics, Catch::Contains("tfabric_processes_ended{train_job=\"a \\\"b\\\"\"} 1"));
-  CHECK(count(metrics, "# TYPE") == 1);
+  CHECK_THAT(metrics, Catch::Contains("tfabric_build_info{version=\"" + std::string(version()) + "\"} 1"));
+  CHECK(count(metrics, "# TYPE") == 2);
 }
 
 TEST_CASE("of a process of another PID namespace it is not said whether it is stopped") {
