@@ -4,17 +4,19 @@ set -eu
 
 usage() {
   cat <<'END'
-Usage: ./install.sh [--prefix DIR] [--uninstall] [--help]
+Usage: ./install.sh [--prefix DIR] [--rccl] [--uninstall] [--help]
 
 Copies bin/tfabric, lib/libnccl-net.so, the documentation, manual pages and completion for bash and zsh to DIR (/usr/local). For
-every job to use it, DIR/lib must be a folder of the dynamic linker (/etc/ld.so.conf) or of LD_LIBRARY_PATH. Where it is one of
-LD_LIBRARY_PATH, NCCL_NET_PLUGIN=tfabric finds it as well, by a second name.
+every job to use it, DIR/lib must be a folder of the dynamic linker (/etc/ld.so.conf) or of LD_LIBRARY_PATH. There
+NCCL_NET_PLUGIN=tfabric finds it as well, by further names for NCCL and RCCL, and AWS Neuron by its own.
 
+  --rccl       also as librccl-net.so, so that RCCL uses it without NCCL_NET_PLUGIN; another file of this name stays
   --uninstall  remove what was installed there
 END
 }
 
-prefix=/usr/local uninstall=false
+prefix=/usr/local uninstall=false rccl=false
+links="libnccl-net-tfabric.so librccl-net-tfabric.so"
 while [ $# -gt 0 ]; do
   case $1 in
     --prefix)
@@ -22,6 +24,7 @@ while [ $# -gt 0 ]; do
       prefix=$2
       shift
       ;;
+    --rccl) rccl=true ;;
     --uninstall) uninstall=true ;;
     -h | --help) usage; exit ;;
     *) usage >&2; echo "install.sh: unknown option $1" >&2; exit 2 ;;
@@ -43,7 +46,10 @@ remove_shared() {
 }
 
 if $uninstall; then
-  rm -f "$prefix/bin/tfabric" "$prefix/lib/libnccl-net.so" "$prefix/lib/libnccl-net-tfabric.so"
+  rm -f "$prefix/bin/tfabric" "$prefix/lib/libnccl-net.so" "$prefix/lib/libnccom-net.so"
+  for link in $links librccl-net.so; do
+    [ "$(readlink "$prefix/lib/$link")" != libnccl-net.so ] || rm "$prefix/lib/$link"
+  done
   remove_shared
   refresh_cache
   echo "tfabric is gone from $prefix; NCCL uses its own network"
@@ -51,11 +57,15 @@ if $uninstall; then
 fi
 for folder in bin lib share; do mkdir -p "$prefix/$folder"; done
 # A new file, not new contents: a job that uses the old one keeps it.
-for file in bin/tfabric lib/libnccl-net.so; do
+for file in bin/tfabric lib/libnccl-net.so lib/libnccom-net.so; do
   cp "$here/$file" "$prefix/$file.new"
   mv -f "$prefix/$file.new" "$prefix/$file"
 done
-ln -sf libnccl-net.so "$prefix/lib/libnccl-net-tfabric.so"
+for link in $links; do ln -sf libnccl-net.so "$prefix/lib/$link"; done
+if $rccl && ! ln -s libnccl-net.so "$prefix/lib/librccl-net.so" 2>/dev/null &&
+  [ "$(readlink "$prefix/lib/librccl-net.so")" != libnccl-net.so ]; then
+  echo "install.sh: $prefix/lib/librccl-net.so is there already, and stays: RCCL uses tfabric with NCCL_NET_PLUGIN=tfabric" >&2
+fi
 remove_shared
 cp -R "$here/share/." "$prefix/share/"
 refresh_cache

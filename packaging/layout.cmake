@@ -14,7 +14,7 @@ set(unit ${root}/lib/systemd/system/tfabric-stat.service)
 if(CPACK_GENERATOR STREQUAL "DEB")
   # Where Debian and Ubuntu have the libraries of one architecture.
   file(MAKE_DIRECTORY ${root}/${CPACK_TFABRIC_MULTIARCH})
-  file(GLOB libraries ${root}/lib/libnccl-net*.so)
+  file(GLOB libraries ${root}/lib/lib*-net*.so)
   foreach(library ${libraries})
     get_filename_component(name ${library} NAME)
     file(RENAME ${library} ${root}/${CPACK_TFABRIC_MULTIARCH}/${name})

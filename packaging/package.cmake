@@ -1,11 +1,13 @@
 # Where `cmake --install` puts the files, and the packages (cpack -G DEB and -G RPM, which tools/package runs).
 include(GNUInstallDirs)
 
-# NCCL finds the library where the dynamic linker looks. Under the second name NCCL_NET_PLUGIN=tfabric finds it even if
-# another libnccl-net.so is on the LD_LIBRARY_PATH of an image.
-install(TARGETS nccl-net LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(CODE "file(CREATE_LINK libnccl-net.so
-  \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libnccl-net-tfabric.so\" SYMBOLIC)")
+# NCCL finds the library where the dynamic linker looks. Under the other names NCCL_NET_PLUGIN=tfabric finds it, NCCL's and RCCL's, even
+# if another libnccl-net.so is on the LD_LIBRARY_PATH of an image (docs/launchers.md).
+install(TARGETS nccl-net nccom-net LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+foreach(name libnccl-net-tfabric.so librccl-net-tfabric.so)
+  install(CODE "file(CREATE_LINK libnccl-net.so
+    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/${name}\" SYMBOLIC)")
+endforeach()
 install(TARGETS tfabric RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # There are no headers to install: what programs can call is NCCL's interface, whose headers are NCCL's.
 install(CODE "execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND \"${CMAKE_COMMAND}\" \"-DSOURCE=${CMAKE_SOURCE_DIR}\"
