@@ -151,18 +151,44 @@ TEST_CASE("an acknowledgement of the original says nothing about when its repeti
     peer.advance(1ms);
     peer.ts_ecr = 3'600'040;
     peer.report(kPiece, {{2 * kPiece, 7 * kPiece}});
+    REQUIRE(peer.sent().empty());
     REQUIRE(peer.run(10ms).empty());
   }
-  SECTION("if it echoes an older timestamp") {
+  SECTION("but else it does, though what arrives behind a hole has the timestamp of what came before it") {
     peer.advance(21ms);
-    peer.report(kPiece, {{2 * kPiece, 7 * kPiece}});
-    REQUIRE(peer.run(10ms).empty());
-  }
-  SECTION("but else it does") {
-    peer.advance(21ms);
-    peer.ts_ecr = 3'600'040;
     peer.report(kPiece, {{2 * kPiece, 7 * kPiece}});
     REQUIRE(peer.sent() == first);
+  }
+}
+
+TEST_CASE(
+    "what was sent before a repetition is lost once the repetition is acknowledged, and not its original") {
+  Options options = with_sack();
+  options.timestamps = true;
+  constexpr std::uint32_t kPiece = 988;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.write(kPiece);
+  peer.sent();
+  peer.advance(20ms);
+  peer.ts_ecr = 3'600'000;
+  peer.acknowledge(kPiece);
+  peer.write(6 * kPiece);
+  peer.sent();
+  peer.advance(20ms);
+  peer.ts_ecr = 3'600'020;
+  peer.report(kPiece, {{2 * kPiece, 5 * kPiece}});
+  REQUIRE(peer.sent() == "A 989:1977 ack 1");
+  peer.advance(21ms);
+  SECTION("by the timestamp of the original") {
+    peer.acknowledge(5 * kPiece);
+    REQUIRE(peer.sent().empty());
+    REQUIRE(peer.run(10ms).empty());
+  }
+  SECTION("by that of the repetition") {
+    peer.ts_ecr = 3'600'040;
+    peer.acknowledge(5 * kPiece);
+    REQUIRE(peer.sent() == "A 4941:5929 ack 1, PA 5929:6917 ack 1");
   }
 }
 

@@ -12,22 +12,25 @@ namespace {
 
 // Five segments in flight on a path of one millisecond, with a floor of the time-out far above.
 struct Tail {
-  Tail() : peer(options()) {
+  explicit Tail(bool timestamps = false) : peer(options(timestamps)), piece(timestamps ? 988 : 1000) {
     peer.establish();
-    peer.write(1000);
+    peer.write(piece);
     peer.sent();
     peer.advance(1ms);
-    peer.acknowledge(1000);
-    peer.write(5000);
+    peer.ts_ecr = 3'600'000;
+    peer.acknowledge(piece);
+    peer.write(5 * piece);
     peer.sent();
   }
-  static Options options() {
+  static Options options(bool timestamps) {
     Options options = ScriptedPeer::plain();
     options.sack = true;
+    options.timestamps = timestamps;
     options.min_rto = 200ms;
     return options;
   }
   ScriptedPeer peer;
+  std::uint32_t piece;  // the data of a segment
 };
 
 }  // namespace
@@ -42,6 +45,19 @@ TEST_CASE("the loss of the last segments is found within two round trips and the
   REQUIRE(peer.sent() == "A 3001:4001 ack 1, A 4001:5001 ack 1");
   REQUIRE(peer.connection().info().timeouts == 0);
   REQUIRE(peer.connection().info().tail_probes == 1);
+}
+
+// Seed 28813 of the simulation of rails: the peer's timestamp is that of what came before the hole, so that
+// the answer to the probe was taken for one to the original, and the loss was found by a time-out.
+TEST_CASE("the same where timestamps are in use") {
+  Tail tail(/*timestamps=*/true);
+  ScriptedPeer& peer = tail.peer;
+  REQUIRE(peer.run(2ms) == "PA 4941:5929 ack 1");
+  peer.ts_ecr = 3'600'001;
+  peer.advance(1ms);
+  peer.report(3 * tail.piece, {{5 * tail.piece, 6 * tail.piece}});
+  REQUIRE(peer.sent() == "A 2965:3953 ack 1, A 3953:4941 ack 1");
+  REQUIRE(peer.connection().info().timeouts == 0);
 }
 
 TEST_CASE("a probe is new data if there is any, whatever the congestion window") {

@@ -116,7 +116,7 @@ void Connection::Impl::take_sack(const SegmentIn& segment, AckNews& news) {
             // A segment that the peer has only in part counts as not arrived: it is retransmitted as a whole.
             if (!sent.sacked && block.left <= std::max(sent.start, snd_una) && sent.end() <= block.right) {
               segments.mark_sacked(n);
-              on_delivered(sent, sent.size, news);
+              on_delivered(sent, sent.size, /*acknowledged=*/false, news);
             }
           }
         });
@@ -124,15 +124,17 @@ void Connection::Impl::take_sack(const SegmentIn& segment, AckNews& news) {
   }
 }
 
-// `segment`, or its first `bytes`, is reported as arrived for the first time.
-void Connection::Impl::on_delivered(const SentSegment& segment, std::uint32_t bytes, AckNews& news) {
+// `segment`, or its first `bytes`, is reported as arrived for the first time, by the acknowledgement or by
+// SACK.
+void Connection::Impl::on_delivered(const SentSegment& segment, std::uint32_t bytes, bool acknowledged,
+                                    AckNews& news) {
   news.delivered += bytes;
   rate.on_delivered(segment, bytes, now);
   if (path_mtu.is_probe(segment.start)) {
     path_mtu.on_probe_arrived(now);
     set_mss(path_mtu.mss());
   }
-  const bool ambiguous = segment.retransmitted && may_be_original(segment, news);
+  const bool ambiguous = segment.retransmitted && may_be_original(segment, acknowledged, news);
   if (sack && !ambiguous) {
     rack.on_delivered(segment, now);
   }
@@ -144,17 +146,20 @@ void Connection::Impl::on_delivered(const SentSegment& segment, std::uint32_t by
   }
   news.repetition_arrived = true;
   // RFC 7323 §4.1: timestamps show which of the two transmissions was timed; without them it is unknown.
-  if (timestamps && !ambiguous) {
+  if (timestamps && acknowledged && !ambiguous) {
     news.newest_repeated = std::max(news.newest_repeated.value_or(segment.sent_at), segment.sent_at);
   }
 }
 
 // Returns true if, of a segment that was sent twice, the original may be what has arrived (RFC 8985 §6.2 step
-// 2). As long as everything was sent twice, there is no round-trip time by which to decide.
-bool Connection::Impl::may_be_original(const SentSegment& segment, const AckNews& news) const {
+// 2). As long as everything was sent twice, there is no round-trip time by which to decide. What arrives
+// behind a hole is answered with the timestamp of what came before the hole (RFC 7323 §4.3), whenever it was
+// sent: if that counted, the answer to a tail loss probe would find no loss.
+bool Connection::Impl::may_be_original(const SentSegment& segment, bool acknowledged,
+                                       const AckNews& news) const {
   const Duration least = min_rtt.value();
   return least == Duration::zero() || now - segment.sent_at < least ||
-         (news.ts_ecr && timestamp_before(*news.ts_ecr, timestamp(segment.sent_at)));
+         (acknowledged && news.ts_ecr && timestamp_before(*news.ts_ecr, timestamp(segment.sent_at)));
 }
 
 void Connection::Impl::on_new_ack(std::uint64_t position, AckNews& news) {
@@ -164,7 +169,8 @@ void Connection::Impl::on_new_ack(std::uint64_t position, AckNews& news) {
   while (!segments.empty() && segments.at(segments.first()).end() <= position) {
     const SentSegment& first = segments.at(segments.first());
     if (!first.sacked) {
-      on_delivered(first, static_cast<std::uint32_t>(first.end() - std::max(first.start, snd_una)), news);
+      on_delivered(first, static_cast<std::uint32_t>(first.end() - std::max(first.start, snd_una)),
+                   /*acknowledged=*/true, news);
     }
     segments.remove_first();
   }
@@ -172,7 +178,7 @@ void Connection::Impl::on_new_ack(std::uint64_t position, AckNews& news) {
     const SentSegment& first = segments.at(segments.first());
     const auto bytes = static_cast<std::uint32_t>(position - first.start);
     if (!first.sacked) {
-      on_delivered(first, bytes, news);
+      on_delivered(first, bytes, /*acknowledged=*/true, news);
     }
     segments.trim_first(bytes);
   }

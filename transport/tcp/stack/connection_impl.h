@@ -93,8 +93,9 @@ struct Connection::Impl {
     probe_unanswered = kNever;
   }
   void take_sack(const SegmentIn& segment, AckNews& news);
-  void on_delivered(const SentSegment& segment, std::uint32_t bytes, AckNews& news);
-  [[nodiscard]] bool may_be_original(const SentSegment& segment, const AckNews& news) const;
+  void on_delivered(const SentSegment& segment, std::uint32_t bytes, bool acknowledged, AckNews& news);
+  [[nodiscard]] bool may_be_original(const SentSegment& segment, bool acknowledged,
+                                     const AckNews& news) const;
   void on_new_ack(std::uint64_t position, AckNews& news);
   void take_round_trip(const AckNews& news);
 
