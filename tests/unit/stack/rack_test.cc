@@ -37,6 +37,31 @@ struct Spread {
   ScriptedPeer peer;
 };
 
+constexpr std::uint32_t kPiece = 988;  // of a thousand bytes, the option of timestamps takes twelve
+
+// With timestamps: one piece is acknowledged, and six more are under way, for a round trip of twenty
+// milliseconds.
+struct Pieces {
+  Pieces() : peer(options()) {
+    peer.establish();
+    peer.write(kPiece);
+    peer.sent();
+    peer.advance(20ms);
+    peer.ts_ecr = 3'600'000;
+    peer.acknowledge(kPiece);
+    peer.write(6 * kPiece);
+    peer.sent();
+    peer.advance(20ms);
+    peer.ts_ecr = 3'600'020;
+  }
+  static Options options() {
+    Options options = with_sack();
+    options.timestamps = true;
+    return options;
+  }
+  ScriptedPeer peer;
+};
+
 }  // namespace
 
 TEST_CASE("a hole is lost a quarter of the round trip after a later segment has arrived") {
@@ -129,20 +154,8 @@ TEST_CASE("each round trip with a D-SACK widens the reordering window, for sixte
 }
 
 TEST_CASE("an acknowledgement of the original says nothing about when its repetition was sent") {
-  Options options = with_sack();
-  options.timestamps = true;
-  constexpr std::uint32_t kPiece = 988;  // of a thousand bytes, the option takes twelve
-  ScriptedPeer peer(options);
-  peer.establish();
-  peer.write(kPiece);
-  peer.sent();
-  peer.advance(20ms);
-  peer.ts_ecr = 3'600'000;
-  peer.acknowledge(kPiece);
-  peer.write(6 * kPiece);
-  peer.sent();
-  peer.advance(20ms);
-  peer.ts_ecr = 3'600'020;
+  Pieces pieces;
+  ScriptedPeer& peer = pieces.peer;
   peer.report(kPiece, {{3 * kPiece, 7 * kPiece}});
   const std::string first = "A 989:1977 ack 1";
   REQUIRE(peer.sent() == first + ", A 1977:2965 ack 1");
@@ -163,20 +176,8 @@ TEST_CASE("an acknowledgement of the original says nothing about when its repeti
 
 TEST_CASE(
     "what was sent before a repetition is lost once the repetition is acknowledged, and not its original") {
-  Options options = with_sack();
-  options.timestamps = true;
-  constexpr std::uint32_t kPiece = 988;
-  ScriptedPeer peer(options);
-  peer.establish();
-  peer.write(kPiece);
-  peer.sent();
-  peer.advance(20ms);
-  peer.ts_ecr = 3'600'000;
-  peer.acknowledge(kPiece);
-  peer.write(6 * kPiece);
-  peer.sent();
-  peer.advance(20ms);
-  peer.ts_ecr = 3'600'020;
+  Pieces pieces;
+  ScriptedPeer& peer = pieces.peer;
   peer.report(kPiece, {{2 * kPiece, 5 * kPiece}});
   REQUIRE(peer.sent() == "A 989:1977 ack 1");
   peer.advance(21ms);
