@@ -52,10 +52,11 @@ void* plugin() {
 
 __attribute__((constructor)) void copy_tables() {
   void* library = plugin();
-  const auto* v4 =
-      library != nullptr ? static_cast<tfabric::abi::NetV4*>(dlsym(library, "ncclNetPlugin_v4")) : nullptr;
-  const auto* v8 =
-      library != nullptr ? static_cast<tfabric::abi::NetV8*>(dlsym(library, "ncclNetPlugin_v8")) : nullptr;
+  const auto table = [library](const char* name) {
+    return library != nullptr ? dlsym(library, name) : nullptr;
+  };
+  const auto* v4 = static_cast<tfabric::abi::NetV4*>(table("ncclNetPlugin_v4"));
+  const auto* v8 = static_cast<tfabric::abi::NetV8*>(table("ncclNetPlugin_v8"));
   if (v4 == nullptr || v8 == nullptr) {
     const char* error = dlerror();
     std::snprintf(why, sizeof why, "%s", error != nullptr ? error : "its own place is not known");
